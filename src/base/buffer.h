@@ -1,0 +1,40 @@
+// Memory for parameters, gradients and payloads: aligned to cache lines and to the
+// widest vector registers, never initialized unless asked.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace paceline {
+
+inline constexpr std::size_t kBufferAlignment = 64;
+
+class Buffer {
+ public:
+  Buffer() = default;
+  explicit Buffer(std::size_t bytes);
+
+  static Buffer zeros(std::size_t bytes);
+  static Buffer floats(std::size_t count) { return zeros(count * sizeof(float)); }
+
+  std::size_t size() const { return size_; }
+  std::byte* data() { return data_.get(); }
+  const std::byte* data() const { return data_.get(); }
+  std::span<std::byte> bytes() { return {data(), size_}; }
+  std::span<const std::byte> bytes() const { return {data(), size_}; }
+  std::span<float> as_floats() { return {reinterpret_cast<float*>(data()), size_ / sizeof(float)}; }
+  std::span<const float> as_floats() const {
+    return {reinterpret_cast<const float*>(data()), size_ / sizeof(float)};
+  }
+
+ private:
+  struct Free {
+    void operator()(std::byte* memory) const;
+  };
+  std::unique_ptr<std::byte[], Free> data_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace paceline

@@ -1,0 +1,38 @@
+// Files whole: read, or replaced atomically. Every failure is a DataError that names the
+// file and the system's reason.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace paceline {
+
+std::string read_text(const std::filesystem::path& path);
+
+// A file that appears under its name only when it is complete: bytes go to a sibling
+// "NAME.partial", commit() syncs and renames it. Without commit() nothing remains.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(std::span<const std::byte> bytes);
+  void write(std::string_view text);
+  void commit();
+
+ private:
+  [[noreturn]] void fail(const char* verb, int error);
+
+  std::filesystem::path path_;
+  std::filesystem::path partial_;
+  int file_ = -1;
+};
+
+void write_atomically(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace paceline

@@ -1,0 +1,29 @@
+#include "base/log.h"
+
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include "base/error.h"
+
+namespace paceline {
+
+void start_logging(const std::string& role, const std::filesystem::path& path,
+                   const std::string& level) {
+  try {
+    std::shared_ptr<spdlog::sinks::sink> sink;
+    if (path.empty()) {
+      sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+    } else {
+      sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
+    }
+    auto logger = std::make_shared<spdlog::logger>(role, std::move(sink));
+    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %n %l: %v");
+    logger->set_level(spdlog::level::from_str(level));
+    logger->flush_on(spdlog::level::info);
+    spdlog::set_default_logger(std::move(logger));
+  } catch (const spdlog::spdlog_ex& error) {
+    throw DataError("cannot open the log: {}", error.what());
+  }
+}
+
+}  // namespace paceline

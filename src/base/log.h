@@ -1,0 +1,16 @@
+// One log per role, through spdlog's default logger: call spdlog::info(...) and friends.
+#pragma once
+
+#include <spdlog/spdlog.h>
+
+#include <filesystem>
+#include <string>
+
+namespace paceline {
+
+// Sends the log of this process to `path` (or to standard error when empty), with the
+// role's name on each line. Throws DataError when the file cannot be opened.
+void start_logging(const std::string& role, const std::filesystem::path& path,
+                   const std::string& level = "info");
+
+}  // namespace paceline

@@ -1,0 +1,172 @@
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+// The first number in a file such as a cgroup's memory limit; 0 when there is none.
+std::uint64_t number_in(const char* path) {
+  std::ifstream in(path);
+  std::uint64_t value = 0;
+  return in >> value ? value : 0;
+}
+
+std::uint64_t meminfo(std::string_view field) {
+  std::ifstream in("/proc/meminfo");
+  std::string name;
+  std::uint64_t kib = 0;
+  std::string unit;
+  while (in >> name >> kib) {
+    if (name == field) return kib * 1024;
+    std::getline(in, unit);
+  }
+  return 0;
+}
+
+// Runs in the child between fork and exec: only calls that are safe there. Reports the
+// reason through `report` when the program cannot be started.
+[[noreturn]] void become(const Command& command, char* const* arguments, pid_t parent, int output,
+                         int report) {
+  if (command.own_group) ::setpgid(0, 0);
+  if (command.dies_with_parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(127);
+  }
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (output >= 0) {
+    ::dup2(output, STDOUT_FILENO);
+    ::dup2(output, STDERR_FILENO);
+  }
+  for (const int fd : command.keep) ::fcntl(fd, F_SETFD, 0);
+  ::execvp(arguments[0], arguments);
+  const int error = errno;
+  [[maybe_unused]] const auto written = ::write(report, &error, sizeof error);
+  ::_exit(127);
+}
+
+pid_t start_with_output(const Command& command, int output) {
+  std::vector<char*> arguments;
+  arguments.reserve(command.arguments.size() + 1);
+  for (const auto& argument : command.arguments) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
+  std::array<int, 2> report{};
+  if (::pipe2(report.data(), O_CLOEXEC) != 0) throw Error("pipe: " + errno_text(errno));
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child == 0) become(command, arguments.data(), parent, output, report[1]);
+  const int fork_error = errno;
+  ::close(report[1]);
+  int exec_error = 0;
+  const ssize_t got = child < 0 ? 0 : ::read(report[0], &exec_error, sizeof exec_error);
+  ::close(report[0]);
+  if (child < 0) throw Error("cannot start a process: " + errno_text(fork_error));
+  if (got == sizeof exec_error) {
+    ::waitpid(child, nullptr, 0);
+    throw Error(fmt::format("cannot start {}: {}", command.arguments[0], errno_text(exec_error)));
+  }
+  return child;
+}
+
+}  // namespace
+
+Usage usage_of_this_process() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto time = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return {time(usage.ru_utime) + time(usage.ru_stime),
+          static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+}
+
+std::uint64_t available_memory() {
+  std::uint64_t available = meminfo("MemAvailable:");
+  const std::array<std::pair<const char*, const char*>, 2> cgroups = {
+      {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
+       {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
+        "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}};
+  for (const auto& [limit_file, used_file] : cgroups) {
+    const std::uint64_t limit = number_in(limit_file);
+    const std::uint64_t used = number_in(used_file);
+    if (limit > used) available = std::min(available, limit - used);
+  }
+  return available;
+}
+
+unsigned available_cores() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  return static_cast<unsigned>(std::max(1, CPU_COUNT(&cores)));
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+std::string this_executable() {
+  return std::filesystem::read_symlink("/proc/self/exe").string();
+}
+
+pid_t start(const Command& command) {
+  if (command.output.empty()) return start_with_output(command, -1);
+  const int output =
+      ::open(command.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (output < 0) throw DataError("cannot open {}: {}", command.output, errno_text(errno));
+  try {
+    const pid_t child = start_with_output(command, output);
+    ::close(output);
+    return child;
+  } catch (...) {
+    ::close(output);
+    throw;
+  }
+}
+
+Finished run(const Command& command, std::string* captured) {
+  std::array<int, 2> pipe{-1, -1};
+  if (captured && ::pipe2(pipe.data(), O_CLOEXEC) != 0) throw Error("pipe: " + errno_text(errno));
+  const pid_t child = captured ? start_with_output(command, pipe[1]) : start(command);
+  if (captured) {
+    ::close(pipe[1]);
+    std::array<char, 4096> block{};
+    ssize_t got = 0;
+    while ((got = ::read(pipe[0], block.data(), block.size())) > 0 || (got < 0 && errno == EINTR)) {
+      if (got > 0) captured->append(block.data(), static_cast<std::size_t>(got));
+    }
+    ::close(pipe[0]);
+  }
+  Finished finished;
+  while (::waitpid(child, &finished.status, 0) < 0 && errno == EINTR) {
+  }
+  return finished;
+}
+
+std::string Finished::describe() const {
+  if (WIFEXITED(status)) return fmt::format("exited with code {}", WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  return fmt::format("was killed by signal {} ({})", signal, ::strsignal(signal));
+}
+
+}  // namespace paceline

@@ -1,0 +1,40 @@
+// This process and others: resources used, children that die with their parent.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace paceline {
+
+struct Usage {
+  double cpu_seconds = 0;
+  std::uint64_t peak_rss_bytes = 0;
+};
+Usage usage_of_this_process();
+
+std::uint64_t available_memory();   // of this host, in bytes; a cgroup limit counts
+unsigned available_cores();         // that this process may run on
+std::string host_name();
+std::string this_executable();
+
+struct Command {
+  std::vector<std::string> arguments;  // arguments[0] is the program, found by PATH
+  std::string output;                  // file for stdout and stderr; empty: inherited
+  std::vector<int> keep;               // descriptors the child inherits besides 0, 1, 2
+  bool dies_with_parent = false;       // SIGKILL when the starting thread's process is gone
+  bool own_group = false;              // so that the terminal's Ctrl-C does not reach it
+};
+// Throws Error naming the program when it cannot be started.
+pid_t start(const Command& command);
+
+struct Finished {
+  int status = 0;          // as waitpid gives it
+  std::string describe() const;  // "exited with code 3", "was killed by signal 9 (Killed)"
+};
+// Runs to the end and returns how it ended; `captured` receives stdout when given.
+Finished run(const Command& command, std::string* captured = nullptr);
+
+}  // namespace paceline

@@ -1,0 +1,80 @@
+#include "base/random.h"
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+constexpr std::uint64_t kGolden = 0x9e3779b97f4a7c15;
+constexpr int kRounds = 4;
+
+}  // namespace
+
+// The finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+std::uint64_t mix(std::uint64_t value) {
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return value ^ (value >> 31);
+}
+
+std::uint64_t random_bits(std::uint64_t seed, std::initializer_list<std::uint64_t> coordinates) {
+  std::uint64_t state = mix(seed + kGolden);
+  for (const std::uint64_t c : coordinates) state = mix((state ^ mix(c + kGolden)) + kGolden);
+  return state;
+}
+
+std::uint64_t Random::bits() {
+  state_ += kGolden;
+  return mix(state_);
+}
+
+std::uint64_t Random::below(std::uint64_t bound) {
+  PACELINE_CHECK(bound > 0);
+  __extension__ using Wide = unsigned __int128;
+  return static_cast<std::uint64_t>((static_cast<Wide>(bits()) * bound) >> 64);
+}
+
+double Random::uniform() {
+  return static_cast<double>(bits() >> 11) * 0x1p-53;
+}
+
+double Random::normal() {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+// A Feistel network over the smallest even number of bits that holds `size`; values that
+// fall outside are encrypted again until they fall inside. The network's domain is less
+// than four times the size, so that takes fewer than four rounds on average.
+Permutation::Permutation(std::uint64_t seed, std::uint64_t size)
+    : seed_(seed), size_(size), half_bits_(1) {
+  if (size > 1) half_bits_ = (static_cast<unsigned>(std::bit_width(size - 1)) + 1) / 2;
+  if (half_bits_ == 0) half_bits_ = 1;
+}
+
+std::uint64_t Permutation::encrypt(std::uint64_t index) const {
+  const std::uint64_t mask = (std::uint64_t{1} << half_bits_) - 1;
+  std::uint64_t left = index >> half_bits_;
+  std::uint64_t right = index & mask;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::uint64_t key = seed_ + kGolden * static_cast<std::uint64_t>(round + 1);
+    const std::uint64_t next = left ^ (mix(right ^ mix(key)) & mask);
+    left = right;
+    right = next;
+  }
+  return (left << half_bits_) | right;
+}
+
+std::uint64_t Permutation::apply(std::uint64_t index) const {
+  PACELINE_CHECK(index < size_);
+  do {
+    index = encrypt(index);
+  } while (index >= size_);
+  return index;
+}
+
+}  // namespace paceline

@@ -1,0 +1,84 @@
+// Batch + parameters → loss + gradient, over flat spans.
+//
+// All parameters of a model are one contiguous vector of floats, its gradient another;
+// tensors are named ranges of it. A model has no state of its own besides scratch memory,
+// so one object serves one thread at a time, and many objects may share one parameter
+// vector. Gradients are *sums* over the batch's examples, never means: whoever knows the
+// step's total weight divides by it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/range.h"
+#include "data/dataset.h"
+
+namespace paceline {
+
+struct Tensor {
+  std::string name;
+  std::vector<std::uint64_t> shape;
+  Range floats;  // where it lies in the flat vector
+};
+
+struct Layout {
+  std::vector<Tensor> tensors;
+  std::uint64_t size = 0;  // floats in all
+};
+
+// Sums over examples: adding two Losses gives the Loss of both batches.
+struct Loss {
+  double sum = 0;     // of the per-example losses
+  double weight = 0;  // what to divide by for a mean
+  std::uint64_t examples = 0;
+  std::uint64_t correct = 0;
+
+  Loss& operator+=(const Loss& other);
+  double mean() const { return weight > 0 ? sum / weight : 0; }
+  double accuracy() const {
+    return examples > 0 ? static_cast<double>(correct) / static_cast<double>(examples) : 0;
+  }
+};
+
+// What a model waits for and announces while it computes, so that parameters can arrive
+// and gradients leave meanwhile.
+class Flow {
+ public:
+  virtual ~Flow() = default;
+  virtual void await(Range floats) = 0;  // returns when these parameters are current
+  virtual void ready(Range floats) = 0;  // these gradients are final
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const Layout& layout() const = 0;
+
+  // Fills `parameters` with the starting values, a function of the seed alone.
+  virtual void initialize(std::uint64_t seed, std::span<float> parameters) const = 0;
+
+  // Overwrites `gradient` with the sum over the batch. Calls flow.await() before it reads
+  // a range of parameters and flow.ready() when a range of the gradient is final; every
+  // float is announced exactly once.
+  virtual Loss gradient(const Batch& batch, std::span<const float> parameters,
+                        std::span<float> gradient, Flow& flow) = 0;
+
+  // Loss and number of correct predictions, without a gradient.
+  virtual Loss evaluate(const Batch& batch, std::span<const float> parameters) = 0;
+
+  // Probabilities [batch, classes].
+  virtual void predict(const Batch& batch, std::span<const float> parameters,
+                       std::span<float> probabilities) = 0;
+};
+
+// A Flow for when parameters are already there and nobody waits for gradients.
+class NoFlow final : public Flow {
+ public:
+  void await(Range) override {}
+  void ready(Range) override {}
+};
+
+}  // namespace paceline

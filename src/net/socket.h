@@ -1,0 +1,52 @@
+// Links over sockets: addresses, listening, connecting.
+//
+// An address is "tcp:HOST:PORT" (port 0: any free one) or "unix:PATH". Listeners bind to
+// loopback only, unless `insecure` is set: traffic is neither encrypted nor authenticated
+// until TLS fills the seam in socket_link.cc.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "net/link.h"
+#include "net/loop.h"
+
+namespace paceline {
+
+struct Address {
+  enum class Kind { kTcp, kUnix };
+  Kind kind = Kind::kUnix;
+  std::string host;  // or the path
+  std::uint16_t port = 0;
+
+  std::string text() const;
+  static Address parse(std::string_view text);  // throws ConfigError
+};
+
+class Listener {
+ public:
+  // Called for each accepted connection: returns who handles it. The handler must outlive
+  // the link. `link` is open; its first frame is yet to come.
+  using Accept = std::function<LinkHandler*(std::shared_ptr<Link> link)>;
+
+  // Throws CommError: the port is in use, the path cannot be bound, or the address is not
+  // loopback and `insecure` is false.
+  Listener(Loop& loop, const Address& address, const LinkOptions& options, Accept accept,
+           bool insecure = false);
+  ~Listener();  // stops listening; links live on. Removes the socket's file.
+
+  const Address& address() const;  // with the port that was chosen
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+// Connects, trying again until `deadline` while nobody listens. Throws CommError naming
+// the address, how long it tried, and the system's last reason. Blocks the caller.
+std::shared_ptr<Link> connect(Loop& loop, const Address& address, const LinkOptions& options,
+                              LinkHandler& handler, TimePoint deadline);
+
+}  // namespace paceline
