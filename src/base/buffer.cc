@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "base/units.h"
@@ -10,12 +11,24 @@ namespace paceline {
 
 Buffer::Buffer(std::size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
+  // A size so near to the largest that rounding it up wraps around cannot be had either.
   const std::size_t rounded = (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-  data_.reset(static_cast<std::byte*>(std::aligned_alloc(kBufferAlignment, rounded)));
+  if (rounded >= bytes) {
+    data_.reset(static_cast<std::byte*>(std::aligned_alloc(kBufferAlignment, rounded)));
+  }
   if (!data_) {
     throw ResourceError("cannot allocate {} of memory: lower the number of roles on this host",
                         format_bytes(bytes));
   }
+}
+
+Buffer::Buffer(Buffer&& other) noexcept
+    : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  data_ = std::move(other.data_);
+  size_ = std::exchange(other.size_, 0);
+  return *this;
 }
 
 Buffer Buffer::zeros(std::size_t bytes) {

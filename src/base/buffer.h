@@ -14,7 +14,9 @@ inline constexpr std::size_t kBufferAlignment = 64;
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::size_t bytes);
+  explicit Buffer(std::size_t bytes);  // throws ResourceError when there is no memory
+  Buffer(Buffer&& other) noexcept;     // the other is empty afterwards
+  Buffer& operator=(Buffer&& other) noexcept;
 
   static Buffer zeros(std::size_t bytes);
   static Buffer floats(std::size_t count) { return zeros(count * sizeof(float)); }

@@ -3,9 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <fstream>
-#include <sstream>
 
 #include "base/error.h"
 
@@ -13,13 +12,34 @@ namespace paceline {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// A rename survives a power cut only when its folder is on the disk as well. Some file
+// systems cannot sync a folder; the file is complete there all the same.
+void sync_folder(const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (opened < 0) return;
+  ::fsync(opened);
+  ::close(opened);
+}
+
+}  // namespace
+
 std::string read_text(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf() || in.peek() == std::ifstream::traits_type::eof())) {
-    throw DataError("cannot read {}: {}", path.string(), errno_text(errno));
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  std::string text;
+  ssize_t got = file < 0 ? -1 : 1;
+  while (got > 0) {
+    std::array<char, 16384> block;
+    got = ::read(file, block.data(), block.size());
+    if (got > 0) text.append(block.data(), static_cast<std::size_t>(got));
+    if (got < 0 && errno == EINTR) got = 1;
   }
-  return std::move(text).str();
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if (got < 0) throw DataError("cannot read {}: {}", path.string(), errno_text(error));
+  return text;
 }
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), partial_(path_) {
@@ -61,6 +81,7 @@ void AtomicFile::commit() {
     ::unlink(partial_.c_str());
     fail("write", error);
   }
+  sync_folder(path_);
 }
 
 void write_atomically(const fs::path& path, std::string_view text) {

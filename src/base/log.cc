@@ -9,6 +9,12 @@ namespace paceline {
 
 void start_logging(const std::string& role, const std::filesystem::path& path,
                    const std::string& level) {
+  // spdlog takes an unknown word for "off": a typo would silence the log.
+  const auto threshold = spdlog::level::from_str(level);
+  if (threshold == spdlog::level::off && level != "off") {
+    throw ConfigError(
+        "'{}' is not a log level: trace, debug, info, warning, error, critical or off", level);
+  }
   try {
     std::shared_ptr<spdlog::sinks::sink> sink;
     if (path.empty()) {
@@ -18,7 +24,7 @@ void start_logging(const std::string& role, const std::filesystem::path& path,
     }
     auto logger = std::make_shared<spdlog::logger>(role, std::move(sink));
     logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %n %l: %v");
-    logger->set_level(spdlog::level::from_str(level));
+    logger->set_level(threshold);
     logger->flush_on(spdlog::level::info);
     spdlog::set_default_logger(std::move(logger));
   } catch (const spdlog::spdlog_ex& error) {

@@ -9,7 +9,8 @@
 namespace paceline {
 
 // Sends the log of this process to `path` (or to standard error when empty), with the
-// role's name on each line. Throws DataError when the file cannot be opened.
+// role's name on each line. Throws DataError when the file cannot be opened, ConfigError
+// when there is no such level.
 void start_logging(const std::string& role, const std::filesystem::path& path,
                    const std::string& level = "info");
 

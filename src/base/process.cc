@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -14,6 +15,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -27,17 +29,30 @@ std::uint64_t number_in(const char* path) {
   return in >> value ? value : 0;
 }
 
-std::uint64_t meminfo(std::string_view field) {
-  std::ifstream in("/proc/meminfo");
-  std::string name;
-  std::uint64_t kib = 0;
-  std::string unit;
-  while (in >> name >> kib) {
-    if (name == field) return kib * 1024;
-    std::getline(in, unit);
+// The number beside `field` in a file of "field number …" lines; 0 when it is not there.
+std::uint64_t number_beside(const char* path, std::string_view field) {
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line);) {
+    std::istringstream words(line);
+    std::string name;
+    std::uint64_t value = 0;
+    if (words >> name >> value && name == field) return value;
   }
   return 0;
 }
+
+// Where one version of Linux's control groups says how much memory they may use and do.
+struct MemoryGroup {
+  const char* limit;
+  const char* used;
+  const char* statistics;
+  const char* cache;  // the field of `statistics` that counts what is freed on demand
+};
+constexpr std::array<MemoryGroup, 2> kMemoryGroups = {
+    {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat",
+      "inactive_file"},
+     {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+      "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file"}}};
 
 // Runs in the child between fork and exec: only calls that are safe there. Reports the
 // reason through `report` when the program cannot be started.
@@ -48,6 +63,8 @@ std::uint64_t meminfo(std::string_view field) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(127);
   }
+  // What the parent ignores or blocks is its own affair.
+  ::signal(SIGPIPE, SIG_DFL);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -56,13 +73,16 @@ std::uint64_t meminfo(std::string_view field) {
     ::dup2(output, STDERR_FILENO);
   }
   for (const int fd : command.keep) ::fcntl(fd, F_SETFD, 0);
-  ::execvp(arguments[0], arguments);
+  if (command.directory.empty() || ::chdir(command.directory.c_str()) == 0) {
+    ::execvp(arguments[0], arguments);
+  }
   const int error = errno;
   [[maybe_unused]] const auto written = ::write(report, &error, sizeof error);
   ::_exit(127);
 }
 
 pid_t start_with_output(const Command& command, int output) {
+  PACELINE_CHECK(!command.arguments.empty());
   std::vector<char*> arguments;
   arguments.reserve(command.arguments.size() + 1);
   for (const auto& argument : command.arguments) {
@@ -77,13 +97,40 @@ pid_t start_with_output(const Command& command, int output) {
   const int fork_error = errno;
   ::close(report[1]);
   int exec_error = 0;
-  const ssize_t got = child < 0 ? 0 : ::read(report[0], &exec_error, sizeof exec_error);
+  ssize_t got = 0;
+  do {
+    got = child < 0 ? 0 : ::read(report[0], &exec_error, sizeof exec_error);
+  } while (got < 0 && errno == EINTR);
   ::close(report[0]);
   if (child < 0) throw Error("cannot start a process: " + errno_text(fork_error));
   if (got == sizeof exec_error) {
     ::waitpid(child, nullptr, 0);
-    throw Error(fmt::format("cannot start {}: {}", command.arguments[0], errno_text(exec_error)));
+    const std::string where = command.directory.empty() ? "" : " in " + command.directory;
+    throw Error(
+        fmt::format("cannot start {}{}: {}", command.arguments[0], where, errno_text(exec_error)));
   }
+  return child;
+}
+
+// Starts the command and appends what it says to `captured`, until it stops talking.
+pid_t start_captured(const Command& command, std::string& captured) {
+  std::array<int, 2> pipe{};
+  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw Error("pipe: " + errno_text(errno));
+  pid_t child = -1;
+  try {
+    child = start_with_output(command, pipe[1]);
+  } catch (...) {
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+    throw;
+  }
+  ::close(pipe[1]);
+  std::array<char, 4096> block{};
+  ssize_t got = 0;
+  while ((got = ::read(pipe[0], block.data(), block.size())) > 0 || (got < 0 && errno == EINTR)) {
+    if (got > 0) captured.append(block.data(), static_cast<std::size_t>(got));
+  }
+  ::close(pipe[0]);
   return child;
 }
 
@@ -100,15 +147,13 @@ Usage usage_of_this_process() {
 }
 
 std::uint64_t available_memory() {
-  std::uint64_t available = meminfo("MemAvailable:");
-  const std::array<std::pair<const char*, const char*>, 2> cgroups = {
-      {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-       {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-        "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}};
-  for (const auto& [limit_file, used_file] : cgroups) {
-    const std::uint64_t limit = number_in(limit_file);
-    const std::uint64_t used = number_in(used_file);
-    if (limit > used) available = std::min(available, limit - used);
+  std::uint64_t available = number_beside("/proc/meminfo", "MemAvailable:") * 1024;
+  for (const MemoryGroup& group : kMemoryGroups) {
+    const std::uint64_t limit = number_in(group.limit);
+    if (limit == 0) continue;
+    const std::uint64_t used = number_in(group.used);
+    const std::uint64_t held = used - std::min(used, number_beside(group.statistics, group.cache));
+    available = std::min(available, limit - std::min(limit, held));
   }
   return available;
 }
@@ -145,18 +190,7 @@ pid_t start(const Command& command) {
 }
 
 Finished run(const Command& command, std::string* captured) {
-  std::array<int, 2> pipe{-1, -1};
-  if (captured && ::pipe2(pipe.data(), O_CLOEXEC) != 0) throw Error("pipe: " + errno_text(errno));
-  const pid_t child = captured ? start_with_output(command, pipe[1]) : start(command);
-  if (captured) {
-    ::close(pipe[1]);
-    std::array<char, 4096> block{};
-    ssize_t got = 0;
-    while ((got = ::read(pipe[0], block.data(), block.size())) > 0 || (got < 0 && errno == EINTR)) {
-      if (got > 0) captured->append(block.data(), static_cast<std::size_t>(got));
-    }
-    ::close(pipe[0]);
-  }
+  const pid_t child = captured ? start_captured(command, *captured) : start(command);
   Finished finished;
   while (::waitpid(child, &finished.status, 0) < 0 && errno == EINTR) {
   }

@@ -15,8 +15,8 @@ struct Usage {
 };
 Usage usage_of_this_process();
 
-std::uint64_t available_memory();   // of this host, in bytes; a cgroup limit counts
-unsigned available_cores();         // that this process may run on
+std::uint64_t available_memory();  // of this host, in bytes; a cgroup limit counts
+unsigned available_cores();        // that this process may run on
 std::string host_name();
 std::string this_executable();
 
@@ -24,17 +24,20 @@ struct Command {
   std::vector<std::string> arguments;  // arguments[0] is the program, found by PATH
   std::string output;                  // file for stdout and stderr; empty: inherited
   std::vector<int> keep;               // descriptors the child inherits besides 0, 1, 2
-  bool dies_with_parent = false;       // SIGKILL when the starting thread's process is gone
+  bool dies_with_parent = false;       // SIGKILL when the thread that starts it ends
   bool own_group = false;              // so that the terminal's Ctrl-C does not reach it
+  std::string directory{};             // to run in; empty: the current one
 };
 // Throws Error naming the program when it cannot be started.
 pid_t start(const Command& command);
 
 struct Finished {
-  int status = 0;          // as waitpid gives it
+  int status = 0;  // as waitpid gives it
+  bool ok() const { return status == 0; }
   std::string describe() const;  // "exited with code 3", "was killed by signal 9 (Killed)"
 };
-// Runs to the end and returns how it ended; `captured` receives stdout when given.
+// Runs to the end and returns how it ended; `captured`, when given, receives stdout and
+// stderr in the place of `output`.
 Finished run(const Command& command, std::string* captured = nullptr);
 
 }  // namespace paceline

@@ -49,11 +49,10 @@ double Random::normal() {
 
 // A Feistel network over the smallest even number of bits that holds `size`; values that
 // fall outside are encrypted again until they fall inside. The network's domain is less
-// than four times the size, so that takes fewer than four rounds on average.
+// than four times the size, so that takes fewer than four turns on average.
 Permutation::Permutation(std::uint64_t seed, std::uint64_t size)
-    : seed_(seed), size_(size), half_bits_(1) {
+    : seed_(mix(seed + kGolden)), size_(size), half_bits_(1) {
   if (size > 1) half_bits_ = (static_cast<unsigned>(std::bit_width(size - 1)) + 1) / 2;
-  if (half_bits_ == 0) half_bits_ = 1;
 }
 
 std::uint64_t Permutation::encrypt(std::uint64_t index) const {
@@ -62,7 +61,7 @@ std::uint64_t Permutation::encrypt(std::uint64_t index) const {
   std::uint64_t right = index & mask;
   for (int round = 0; round < kRounds; ++round) {
     const std::uint64_t key = seed_ + kGolden * static_cast<std::uint64_t>(round + 1);
-    const std::uint64_t next = left ^ (mix(right ^ mix(key)) & mask);
+    const std::uint64_t next = left ^ (mix(right ^ key) & mask);
     left = right;
     right = next;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
+#include <utility>
 
 #include "base/random.h"
 
@@ -29,7 +30,9 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::optional<std::string> closest(std::string_view word, std::span<const std::string> candidates) {
   std::optional<std::string> best;
-  std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
+  // In a word of three letters, two wrong ones are another word.
+  const std::size_t limit = word.size() < 4 ? 1 : std::max<std::size_t>(2, word.size() / 3);
+  std::size_t best_distance = limit + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
     if (distance < best_distance) {

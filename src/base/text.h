@@ -19,7 +19,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
-// FNV-style digest of a text, as 16 hexadecimal digits; not for security.
+// A digest of a text, as 16 hexadecimal digits; not for security.
 std::string digest(std::string_view text);
 
 }  // namespace paceline

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -29,6 +30,11 @@ Scaled split_number(std::string_view text, std::string_view what) {
   return {value, unit};
 }
 
+// After the point, for three digits in all.
+int decimals(double value) {
+  return value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+}
+
 }  // namespace
 
 std::string format_bytes(std::uint64_t bytes) {
@@ -41,14 +47,13 @@ std::string format_bytes(std::uint64_t bytes) {
     value /= 1000;
     ++unit;
   }
-  return fmt::format(value < 9.995 ? "{:.2f} {}" : value < 99.95 ? "{:.1f} {}" : "{:.0f} {}", value,
-                     kUnits[unit]);
+  return fmt::format("{:.{}f} {}", value, decimals(value), kUnits[unit]);
 }
 
 std::string format_count(std::uint64_t count) {
   std::string digits = std::to_string(count);
   for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3) {
-    digits.insert(static_cast<std::size_t>(at), ",");
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
   }
   return digits;
 }
@@ -57,7 +62,7 @@ std::string format_duration(Duration duration) {
   const double s = seconds(duration);
   if (s < 0.9995e-3) return fmt::format("{:.0f} µs", s * 1e6);
   if (s < 0.9995) return fmt::format("{:.0f} ms", s * 1e3);
-  if (s < 59.5) return fmt::format(s < 9.995 ? "{:.2f} s" : "{:.1f} s", s);
+  if (s < 59.5) return fmt::format("{:.{}f} s", s, std::max(1, decimals(s)));
   const auto whole = static_cast<std::uint64_t>(std::llround(s));
   if (whole < 3600) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} min", whole / 3600, whole % 3600 / 60);
@@ -66,15 +71,25 @@ std::string format_duration(Duration duration) {
 std::string format_rate(double per_second) {
   if (per_second >= 999'500) return fmt::format("{:.2f} M/s", per_second / 1e6);
   if (per_second >= 9'995) return fmt::format("{:.1f} k/s", per_second / 1e3);
-  return fmt::format("{:.0f} /s", per_second);
+  return fmt::format("{:.{}f} /s", per_second, per_second < 9.995 ? 2 : 0);
 }
 
 std::uint64_t parse_bytes(std::string_view text) {
   const auto [value, unit] = split_number(text, "a size such as 512M, 1.5G or 1GiB");
-  constexpr std::array<std::pair<std::string_view, double>, 14> kUnits = {
-      {{"", 1.0}, {"B", 1.0}, {"k", 1e3}, {"K", 1e3}, {"kB", 1e3}, {"M", 1e6}, {"MB", 1e6},
-       {"G", 1e9}, {"GB", 1e9}, {"T", 1e12}, {"TB", 1e12}, {"KiB", 0x1p10}, {"MiB", 0x1p20},
-       {"GiB", 0x1p30}}};
+  constexpr std::array<std::pair<std::string_view, double>, 14> kUnits = {{{"", 1.0},
+                                                                           {"B", 1.0},
+                                                                           {"k", 1e3},
+                                                                           {"K", 1e3},
+                                                                           {"kB", 1e3},
+                                                                           {"M", 1e6},
+                                                                           {"MB", 1e6},
+                                                                           {"G", 1e9},
+                                                                           {"GB", 1e9},
+                                                                           {"T", 1e12},
+                                                                           {"TB", 1e12},
+                                                                           {"KiB", 0x1p10},
+                                                                           {"MiB", 0x1p20},
+                                                                           {"GiB", 0x1p30}}};
   for (const auto& [name, factor] : kUnits) {
     if (unit == name && value * factor < 0x1p63) return static_cast<std::uint64_t>(value * factor);
   }

@@ -29,10 +29,10 @@ struct Batch {
 
 // What a model must know of the data it is made for.
 struct DatasetInfo {
-  std::string name;           // "mnist/train"
+  std::string name;  // "mnist/train"
   std::uint64_t examples = 0;
-  std::size_t width = 0;      // bytes of one example's features
-  std::int32_t classes = 0;   // labels are in [0, classes)
+  std::size_t width = 0;     // bytes of one example's features
+  std::int32_t classes = 0;  // labels are in [0, classes)
   std::uint64_t memory_bytes = 0;
 };
 

@@ -35,8 +35,8 @@ std::vector<Range> tree_nodes(Range tiles) {
   std::vector<Range> nodes;
   while (!tiles.empty()) {
     // The largest aligned node that starts here, then the largest that still fits.
-    std::uint64_t size = tiles.begin == 0 ? std::bit_floor(tiles.size())
-                                          : tiles.begin & (~tiles.begin + 1);
+    std::uint64_t size =
+        tiles.begin == 0 ? std::bit_floor(tiles.size()) : tiles.begin & (~tiles.begin + 1);
     size = std::min(size, std::bit_floor(tiles.size()));
     nodes.push_back({tiles.begin, tiles.begin + size});
     tiles.begin += size;

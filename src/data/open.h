@@ -1,0 +1,33 @@
+// From the name of a dataset to its examples.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "data/dataset.h"
+#include "data/synthetic.h"
+
+namespace paceline {
+
+enum class Split { kTrain, kTest };
+
+struct DataOptions {
+  std::string name = "mnist";  // or "fashion-mnist", "synthetic", "idx"
+  // Where fetched sets are, each in a folder of its name; for "idx", the folder with the
+  // user's own four files, named as MNIST's are, plain or .gz.
+  std::filesystem::path dir;
+  std::uint64_t limit = 0;     // train on only the first examples; 0: all
+  std::int32_t classes = 10;   // of "idx", whose files do not say
+  SyntheticOptions synthetic;  // of "synthetic"
+};
+
+// Reads the whole split into memory. Throws DataError when a file is not there or not as
+// it should be, ConfigError for a name that means nothing.
+std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split);
+
+// The info that the opened dataset would have, from the headers of its files.
+DatasetInfo estimate_dataset(const DataOptions& options, Split split);
+
+}  // namespace paceline
