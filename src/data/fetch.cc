@@ -58,10 +58,7 @@ class FolderLock {
 class ScratchFolder {
  public:
   explicit ScratchFolder(fs::path path) : path_(std::move(path)) { empty(); }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
+  ~ScratchFolder() { remove(); }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
@@ -69,6 +66,10 @@ class ScratchFolder {
     fs::remove_all(path_);
     fs::create_directories(path_ / "source");
     fs::create_directories(path_ / "verified");
+  }
+  void remove() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
   }
   fs::path source() const { return path_ / "source"; }
   fs::path verified() const { return path_ / "verified"; }
@@ -101,15 +102,17 @@ void verify_file(const DataFile& file, const fs::path& from, const fs::path& to)
   out.commit();
 }
 
-void store(const KnownSet& set, const fs::path& verified, const fs::path& home,
+void store(const KnownSet& set, ScratchFolder& scratch, const fs::path& home,
            const Progress& progress) {
   fs::create_directories(home);
   // Files of an older set may be about to change.
   fs::remove(home / kSums);
   for (const DataFile& file : set.files) {
     progress(fmt::format("storing {}", (home / file.name).string()));
-    fs::rename(verified / file.name, home / file.name);
+    fs::rename(scratch.verified() / file.name, home / file.name);
   }
+  // Nobody comes back to clean up once the set is complete.
+  scratch.remove();
   write_atomically(home / kSums, sums_of(set));
 }
 
@@ -152,7 +155,7 @@ void get_and_store(const KnownSet& set, const fs::path& home, ScratchFolder& scr
       reasons += "\n  " + reason;
       continue;
     }
-    store(set, scratch.verified(), home, progress);
+    store(set, scratch, home, progress);
     progress(fmt::format("{}: complete and verified in {}", set.name, home.string()));
     return;
   }

@@ -50,9 +50,7 @@ struct Loader::Impl {
     const std::uint64_t epoch = grid.epoch_of(task.share.step);
     const Range positions = grid.positions(task.share);
     std::vector<std::uint64_t> examples(positions.size());
-    for (std::uint64_t i = 0; i < examples.size(); ++i) {
-      examples[i] = order.example(epoch, positions.begin + i);
-    }
+    order.examples(epoch, positions, examples);
     dataset.read(examples, task.batch);
   }
 

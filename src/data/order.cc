@@ -16,38 +16,54 @@ enum Purpose : std::uint64_t { kRows, kBlockSlots, kTailWindow };
 // examples, the short last block (the tail) has no slot of its own: it joins a window
 // that is drawn for each epoch, which is longer by its rows. So every window has a known
 // place and length, and each position is found without walking over the ones before.
-std::uint64_t example_in_blocks(const OrderOptions& options, std::uint64_t examples,
-                                std::uint64_t epoch, std::uint64_t position) {
-  const std::uint64_t block = std::min(options.block, examples);
-  const std::uint64_t blocks = examples / block;
-  const std::uint64_t tail = examples % block;
-  const std::uint64_t slots_per_window = std::min(options.window, blocks);
-  const std::uint64_t window_rows = slots_per_window * block;
-  const std::uint64_t windows = (blocks + slots_per_window - 1) / slots_per_window;
-  const std::uint64_t tail_window =
-      Random(random_bits(options.seed, {kTailWindow, epoch})).below(windows);
+class ShuffledBlocks {
+ public:
+  ShuffledBlocks(const OrderOptions& options, std::uint64_t examples, std::uint64_t epoch)
+      : seed_(options.seed),
+        epoch_(epoch),
+        block_(std::min(options.block, examples)),
+        blocks_(examples / block_),
+        tail_(examples % block_),
+        slots_(std::min(options.window, blocks_)),
+        tail_window_(Random(random_bits(seed_, {kTailWindow, epoch}))
+                         .below((blocks_ + slots_ - 1) / slots_)),
+        block_in_slot_(random_bits(seed_, {kBlockSlots, epoch}), blocks_) {}
 
-  std::uint64_t window = std::min(position / window_rows, tail_window);
-  std::uint64_t begin = window * window_rows;
-  const auto slots_of = [&](std::uint64_t w) {
-    return std::min(slots_per_window, blocks - w * slots_per_window);
-  };
-  const std::uint64_t tail_window_end =
-      tail_window * window_rows + slots_of(tail_window) * block + tail;
-  if (position >= tail_window_end) {
-    window = (position - tail) / window_rows;
-    begin = window * window_rows + tail;
+  std::uint64_t example(std::uint64_t position) const {
+    const std::uint64_t window_rows = slots_ * block_;
+    std::uint64_t window = std::min(position / window_rows, tail_window_);
+    std::uint64_t begin = window * window_rows;
+    if (position >= tail_window_ * window_rows + rows(tail_window_)) {
+      window = (position - tail_) / window_rows;
+      begin = window * window_rows + tail_;
+    }
+    const Permutation shuffled(random_bits(seed_, {kRows, epoch_, window}), rows(window));
+    return example_in(window, shuffled.apply(position - begin));
   }
 
-  const std::uint64_t full_rows = slots_of(window) * block;
-  const std::uint64_t rows = full_rows + (window == tail_window ? tail : 0);
-  const std::uint64_t row =
-      Permutation(random_bits(options.seed, {kRows, epoch, window}), rows).apply(position - begin);
-  if (row >= full_rows) return blocks * block + (row - full_rows);
-  const std::uint64_t slot = window * slots_per_window + row / block;
-  const Permutation block_in_slot(random_bits(options.seed, {kBlockSlots, epoch}), blocks);
-  return block_in_slot.apply(slot) * block + row % block;
-}
+ private:
+  std::uint64_t slots(std::uint64_t window) const {
+    return std::min(slots_, blocks_ - window * slots_);
+  }
+  std::uint64_t rows(std::uint64_t window) const {
+    return slots(window) * block_ + (window == tail_window_ ? tail_ : 0);
+  }
+  // Row `row` of a window as it lies: its blocks one after the other, then the tail.
+  std::uint64_t example_in(std::uint64_t window, std::uint64_t row) const {
+    const std::uint64_t before_tail = slots(window) * block_;
+    if (row >= before_tail) return blocks_ * block_ + (row - before_tail);
+    return block_in_slot_.apply(window * slots_ + row / block_) * block_ + row % block_;
+  }
+
+  std::uint64_t seed_;
+  std::uint64_t epoch_;
+  std::uint64_t block_;   // rows of a block
+  std::uint64_t blocks_;  // whole ones
+  std::uint64_t tail_;    // rows after them
+  std::uint64_t slots_;   // of a window; the last may have fewer
+  std::uint64_t tail_window_;
+  Permutation block_in_slot_;
+};
 
 }  // namespace
 
@@ -62,16 +78,29 @@ Order::Order(const OrderOptions& options, std::uint64_t examples)
 }
 
 std::uint64_t Order::example(std::uint64_t epoch, std::uint64_t position) const {
-  PACELINE_CHECK(position < examples_);
+  std::uint64_t found = 0;
+  examples(epoch, {position, position + 1}, {&found, 1});
+  return found;
+}
+
+void Order::examples(std::uint64_t epoch, Range positions, std::span<std::uint64_t> into) const {
+  if (positions.empty()) return;
+  PACELINE_CHECK(positions.end <= examples_ && into.size() == positions.size());
+  const auto fill = [&](auto&& example_at) {
+    for (std::uint64_t i = 0; i < into.size(); ++i) into[i] = example_at(positions.begin + i);
+  };
   switch (options_.kind) {
-    case OrderKind::kFull:
-      return Permutation(random_bits(options_.seed, {kRows, epoch}), examples_).apply(position);
-    case OrderKind::kBlocks:
-      return example_in_blocks(options_, examples_, epoch, position);
+    case OrderKind::kFull: {
+      const Permutation shuffled(random_bits(options_.seed, {kRows, epoch}), examples_);
+      return fill([&](std::uint64_t position) { return shuffled.apply(position); });
+    }
+    case OrderKind::kBlocks: {
+      const ShuffledBlocks shuffled(options_, examples_, epoch);
+      return fill([&](std::uint64_t position) { return shuffled.example(position); });
+    }
     case OrderKind::kSequential:
-      break;
+      return fill([](std::uint64_t position) { return position; });
   }
-  return position;
 }
 
 }  // namespace paceline

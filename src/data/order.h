@@ -8,6 +8,9 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
+
+#include "base/range.h"
 
 namespace paceline {
 
@@ -27,6 +30,10 @@ class Order {
   // The number of the example at `position` of `epoch`. For a fixed epoch this is a
   // permutation of [0, examples).
   std::uint64_t example(std::uint64_t epoch, std::uint64_t position) const;
+
+  // The examples at `positions` of `epoch`, in their order: the same, but what is common
+  // to an epoch is computed once.
+  void examples(std::uint64_t epoch, Range positions, std::span<std::uint64_t> into) const;
 
  private:
   OrderOptions options_;

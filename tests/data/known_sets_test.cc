@@ -1,0 +1,47 @@
+#include "data/known_sets.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+
+TEST(KnownSets, AreWholeAndDistinct) {
+  std::set<std::string> sums;
+  for (const std::string& name : known_set_names()) {
+    const KnownSet set = known_set(name);
+    EXPECT_EQ(set.name, name);
+    ASSERT_EQ(set.files.size(), 4u);
+    EXPECT_EQ(set.files[0].bytes, 16u + 60'000 * 28 * 28);
+    EXPECT_EQ(set.files[1].bytes, 8u + 60'000);
+    EXPECT_EQ(set.files[2].bytes, 16u + 10'000 * 28 * 28);
+    EXPECT_EQ(set.files[3].bytes, 8u + 10'000);
+    for (const DataFile& file : set.files) {
+      EXPECT_THAT(file.sha256, MatchesRegex("[0-9a-f]{64}"));
+      sums.insert(file.sha256);
+    }
+    EXPECT_GE(set.sources.size(), 2u);
+  }
+  EXPECT_EQ(sums.size(), 4 * known_set_names().size());
+}
+
+TEST(KnownSets, UnknownNameListsTheKnownOnes) {
+  try {
+    known_set("mnits");
+    FAIL() << "there is no such set";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("'mnits'"), HasSubstr("did you mean 'mnist'"),
+                                    HasSubstr("fashion-mnist")));
+  }
+}
+
+}  // namespace
+}  // namespace paceline
