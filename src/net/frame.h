@@ -14,28 +14,30 @@ namespace paceline {
 inline constexpr std::uint32_t kFrameMagic = 0x45434150;  // "PACE"
 inline constexpr std::uint16_t kProtocolVersion = 1;
 inline constexpr std::size_t kHeaderBytes = 64;
+inline constexpr std::size_t kPreambleBytes = 8;  // magic, version, type: never change
 inline constexpr std::size_t kMaxMetaBytes = std::size_t{1} << 20;
 inline constexpr std::uint64_t kMaxPayloadBytes = std::uint64_t{1} << 30;
 
 // Types below kFirstApplicationType belong to net/ itself.
-inline constexpr std::uint16_t kHelloType = 1;    // first frame of the connecting side
-inline constexpr std::uint16_t kWelcomeType = 2;  // answer of the accepting side
-inline constexpr std::uint16_t kRefusedType = 3;  // metadata: one sentence; then closed
-inline constexpr std::uint16_t kCreditType = 4;   // only returns credit
+inline constexpr std::uint16_t kHelloType = 1;      // first frame of the connecting side
+inline constexpr std::uint16_t kWelcomeType = 2;    // answer of the accepting side
+inline constexpr std::uint16_t kRefusedType = 3;    // metadata: one sentence; then closed
+inline constexpr std::uint16_t kCreditType = 4;     // only returns credit
+inline constexpr std::uint16_t kAskCreditType = 5;  // the sender waits for all credit owed
 inline constexpr std::uint16_t kFirstApplicationType = 16;
 
 enum class Codec : std::uint8_t { kRaw = 0 };
 
 struct FrameHeader {
   std::uint16_t type = 0;
-  std::uint64_t run = 0;            // run id: frames of another run are refused
-  std::uint32_t plan_epoch = 0;     // the sender's plan
-  std::uint32_t incarnation = 0;    // the sender's registration with the chief
-  std::uint64_t base_version = 0;   // version the payload was computed from, or is
+  std::uint64_t run = 0;           // run id: frames of another run are refused
+  std::uint32_t plan_epoch = 0;    // the sender's plan
+  std::uint32_t incarnation = 0;   // the sender's registration with the chief
+  std::uint64_t base_version = 0;  // version the payload was computed from, or is
   Codec codec = Codec::kRaw;
   std::uint32_t meta_bytes = 0;
   std::uint64_t payload_bytes = 0;
-  std::uint32_t credit = 0;         // payload bytes consumed since the last frame back
+  std::uint32_t credit = 0;  // payload bytes consumed since the last frame back
 
   bool operator==(const FrameHeader&) const = default;
 };
@@ -46,6 +48,12 @@ class FrameError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The peer is of another version or run; what() is the sentence it is told.
+class Refusal : public FrameError {
+ public:
+  using FrameError::FrameError;
+};
+
 struct FrameLimits {
   std::size_t meta_bytes = kMaxMetaBytes;
   std::uint64_t payload_bytes = kMaxPayloadBytes;
@@ -53,8 +61,12 @@ struct FrameLimits {
 
 void encode(const FrameHeader& header, std::span<std::byte, kHeaderBytes> out);
 
-// Throws FrameError: not our magic, another protocol version, a damaged header (it has a
-// checksum), an unknown codec, or a length over the limits.
+// Checks what can be checked before the header is complete. Throws FrameError when the
+// magic is not ours, Refusal when the version is not; a Refused frame may be of any version.
+void check_preamble(std::span<const std::byte, kPreambleBytes> bytes);
+
+// Throws like check_preamble(), and FrameError for a damaged header (it has a checksum), an
+// unknown codec, or a length over the limits.
 FrameHeader decode(std::span<const std::byte, kHeaderBytes> bytes, const FrameLimits& limits = {});
 
 }  // namespace paceline

@@ -9,6 +9,8 @@
 //    beyond waits at the sender, most urgent first (lowest `priority`, then oldest);
 //  - a frame that breaks the rules closes this link with a reason and touches nothing else.
 // A link belongs to the thread that runs its Loop; only counters() may be called elsewhere.
+// It lives as long as someone holds its pointer: dropping the last one closes it without
+// further calls of its handler. It must not outlive its Loop.
 #pragma once
 
 #include <cstddef>
@@ -55,6 +57,7 @@ struct LinkOptions {
   FrameLimits limits;
   std::uint64_t window = std::uint64_t{4} << 20;  // payload bytes under way, each direction
   std::uint64_t run = 0;                          // frames of another run close the link
+  int socket_buffer = 0;  // bytes of kernel buffer, each direction; 0: what the system gives
 };
 
 class Link {

@@ -7,16 +7,25 @@
 
 #include <functional>
 #include <memory>
-#include <string>
 
 #include "base/clock.h"
-#include "net/link.h"
 
 namespace asio {
 class io_context;
 }
 
 namespace paceline {
+
+// What a loop asks for progress directly while it polls: for a handful of links that is
+// cheaper than asking the kernel's event queue which of them to ask.
+class Pollable {
+ public:
+  virtual bool poll() = 0;  // does what can be done now; returns whether that was anything
+  virtual void arm() = 0;   // the loop is about to block: see to it that it wakes up
+
+ protected:
+  ~Pollable() = default;
+};
 
 class Loop {
  public:
@@ -26,18 +35,22 @@ class Loop {
   Loop& operator=(const Loop&) = delete;
 
   // Runs handlers until stop(); or until `done` returns true, asked after each handler;
-  // or until `deadline`. Returns whether done() held (always true without `done`).
+  // or until `deadline`. Returns whether done() held (always true without `done`). What a
+  // handler throws comes out here.
   void run();
   bool run_until(const std::function<bool()>& done, TimePoint deadline);
   void poll();  // what is ready now, without waiting
-  void stop();  // from any thread; run() returns
+  void stop();  // from any thread; ends the run in progress or, if there is none, the next
 
   void post(std::function<void()> work);  // from any thread
-  // Calls `work` once after `delay`, or every `period`; until the returned token dies.
+  // Calls `work` once after `delay`, or every `period`; until the returned token dies, which
+  // it must before the loop.
   using Token = std::shared_ptr<void>;
   [[nodiscard]] Token after(Duration delay, std::function<void()> work);
   [[nodiscard]] Token every(Duration period, std::function<void()> work);
 
+  void watch(Pollable& pollable);
+  void unwatch(Pollable& pollable);
   asio::io_context& context();
 
  private:

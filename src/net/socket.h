@@ -2,7 +2,7 @@
 //
 // An address is "tcp:HOST:PORT" (port 0: any free one) or "unix:PATH". Listeners bind to
 // loopback only, unless `insecure` is set: traffic is neither encrypted nor authenticated
-// until TLS fills the seam in socket_link.cc.
+// until TLS fills the seam in byte_stream.h.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,8 @@ struct Address {
 
 class Listener {
  public:
-  // Called for each accepted connection: returns who handles it. The handler must outlive
-  // the link. `link` is open; its first frame is yet to come.
+  // Called for each accepted connection: keeps the link and returns who handles it. The
+  // handler must outlive the link. `link` is open; its first frame is yet to come.
   using Accept = std::function<LinkHandler*(std::shared_ptr<Link> link)>;
 
   // Throws CommError: the port is in use, the path cannot be bound, or the address is not

@@ -1,0 +1,115 @@
+#include "net/endpoint.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+Endpoint unix_endpoint(const std::string& path) {
+  Endpoint endpoint;
+  auto* address = reinterpret_cast<sockaddr_un*>(&endpoint.storage);
+  const std::size_t limit = sizeof(address->sun_path) - 1;
+  if (path.size() > limit) {
+    throw CommError(
+        "{}: the path of a Unix socket has at most {} bytes, this one {}; choose a "
+        "shorter directory for the run",
+        path, limit, path.size());
+  }
+  address->sun_family = AF_UNIX;
+  std::memcpy(address->sun_path, path.c_str(), path.size() + 1);
+  endpoint.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+  return endpoint;
+}
+
+template <typename Socket>
+const Socket& as(const Endpoint& endpoint) {
+  return reinterpret_cast<const Socket&>(endpoint.storage);
+}
+
+}  // namespace
+
+bool Endpoint::local() const {
+  if (family() == AF_INET) {
+    return (ntohl(as<sockaddr_in>(*this).sin_addr.s_addr) >> 24) == IN_LOOPBACKNET;
+  }
+  if (family() == AF_INET6) return IN6_IS_ADDR_LOOPBACK(&as<sockaddr_in6>(*this).sin6_addr);
+  return true;
+}
+
+std::uint16_t Endpoint::port() const {
+  if (family() == AF_INET) return ntohs(as<sockaddr_in>(*this).sin_port);
+  if (family() == AF_INET6) return ntohs(as<sockaddr_in6>(*this).sin6_port);
+  return 0;
+}
+
+std::string Endpoint::text() const {
+  if (family() == AF_UNIX) return as<sockaddr_un>(*this).sun_path;
+  char host[INET6_ADDRSTRLEN] = "?";
+  const bool six = family() == AF_INET6;
+  const void* address = six ? static_cast<const void*>(&as<sockaddr_in6>(*this).sin6_addr)
+                            : &as<sockaddr_in>(*this).sin_addr;
+  ::inet_ntop(family(), address, host, sizeof(host));
+  return six ? fmt::format("[{}]:{}", host, port()) : fmt::format("{}:{}", host, port());
+}
+
+std::vector<Endpoint> resolve(const Address& address) {
+  if (address.kind == Address::Kind::kUnix) return {unix_endpoint(address.host)};
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  const std::string port = std::to_string(address.port);
+  const int status = ::getaddrinfo(address.host.c_str(), port.c_str(), &hints, &found);
+  if (status != 0) {
+    throw CommError("{}: host '{}' cannot be resolved: {}", address.text(), address.host,
+                    ::gai_strerror(status));
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(found, &::freeaddrinfo);
+  std::vector<Endpoint> endpoints;
+  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    Endpoint& endpoint = endpoints.emplace_back();
+    std::memcpy(&endpoint.storage, each->ai_addr, each->ai_addrlen);
+    endpoint.size = each->ai_addrlen;
+  }
+  std::ranges::stable_partition(endpoints, [](const Endpoint& e) { return e.family() == AF_INET; });
+  return endpoints;
+}
+
+Descriptor::~Descriptor() {
+  if (valid()) ::close(descriptor_);
+}
+
+int Descriptor::take() {
+  const int descriptor = descriptor_;
+  descriptor_ = -1;
+  return descriptor;
+}
+
+Descriptor open_socket(const Endpoint& endpoint) {
+  return Descriptor(::socket(endpoint.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+// Failures are not errors: the connection works without these settings.
+void tune(int descriptor, int family, int buffer_bytes) {
+  if (family != AF_UNIX) {
+    const int on = 1;
+    ::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+  }
+  if (buffer_bytes > 0) {
+    ::setsockopt(descriptor, SOL_SOCKET, SO_SNDBUF, &buffer_bytes, sizeof(buffer_bytes));
+    ::setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &buffer_bytes, sizeof(buffer_bytes));
+  }
+}
+
+}  // namespace paceline

@@ -1,0 +1,50 @@
+// Addresses as the kernel wants them.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <string>
+#include <vector>
+
+#include "net/socket.h"
+
+namespace paceline {
+
+struct Endpoint {
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+
+  int family() const { return storage.ss_family; }
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage); }
+  bool local() const;        // reachable from this host only
+  std::string text() const;  // "127.0.0.1:4242", or the path
+  std::uint16_t port() const;
+};
+
+// What a host name stands for, IPv4 first; one entry for a path. Throws CommError: the name
+// is unknown, or the path is too long for a Unix socket.
+std::vector<Endpoint> resolve(const Address& address);
+
+// Closes a descriptor unless it is taken out.
+class Descriptor {
+ public:
+  explicit Descriptor(int descriptor) : descriptor_(descriptor) {}
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  bool valid() const { return descriptor_ >= 0; }
+  int get() const { return descriptor_; }
+  int take();
+
+ private:
+  int descriptor_;
+};
+
+// A new non-blocking stream socket for this kind of endpoint; invalid, with errno, on failure.
+Descriptor open_socket(const Endpoint& endpoint);
+
+// Settings of a connected socket.
+void tune(int descriptor, int family, int buffer_bytes);
+
+}  // namespace paceline

@@ -1,0 +1,124 @@
+#include "net/frame.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+
+#include <concepts>
+
+namespace paceline {
+namespace {
+
+// Offsets of the fields; docs/wire.md has the same table for people.
+constexpr std::size_t kMagicAt = 0;
+constexpr std::size_t kVersionAt = 4;
+constexpr std::size_t kTypeAt = 6;
+constexpr std::size_t kRunAt = 8;
+constexpr std::size_t kPlanEpochAt = 16;
+constexpr std::size_t kIncarnationAt = 20;
+constexpr std::size_t kBaseVersionAt = 24;
+constexpr std::size_t kPayloadBytesAt = 32;
+constexpr std::size_t kMetaBytesAt = 40;
+constexpr std::size_t kCreditAt = 44;
+constexpr std::size_t kCodecAt = 48;
+constexpr std::size_t kReservedAt = 49;
+constexpr std::size_t kChecksumAt = 60;
+
+template <std::unsigned_integral T>
+void put(std::span<std::byte> out, std::size_t at, T value) {
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    out[at + i] = static_cast<std::byte>(value >> (8 * i));
+  }
+}
+
+template <std::unsigned_integral T>
+T get(std::span<const std::byte> bytes, std::size_t at) {
+  T value = 0;
+  for (std::size_t i = 0; i < sizeof(T); ++i) {
+    value = static_cast<T>(value | static_cast<T>(static_cast<T>(bytes[at + i]) << (8 * i)));
+  }
+  return value;
+}
+
+std::uint32_t checksum(std::span<const std::byte> bytes) {
+  const auto* data = reinterpret_cast<const Bytef*>(bytes.data());
+  return static_cast<std::uint32_t>(::crc32(0, data, kChecksumAt));
+}
+
+void check_integrity(std::span<const std::byte, kHeaderBytes> bytes) {
+  if (get<std::uint32_t>(bytes, kChecksumAt) != checksum(bytes)) {
+    throw FrameError("damaged frame: the checksum of its header does not match");
+  }
+}
+
+void check_reserved(std::span<const std::byte, kHeaderBytes> bytes) {
+  for (std::size_t i = kReservedAt; i < kChecksumAt; ++i) {
+    if (bytes[i] != std::byte{0}) {
+      throw FrameError(fmt::format("malformed frame: reserved byte {} is not 0", i));
+    }
+  }
+}
+
+void check_lengths(const FrameHeader& header, const FrameLimits& limits) {
+  if (header.meta_bytes > limits.meta_bytes) {
+    throw FrameError(fmt::format("malformed frame: {} bytes of metadata, the limit is {}",
+                                 header.meta_bytes, limits.meta_bytes));
+  }
+  if (header.payload_bytes > limits.payload_bytes) {
+    throw FrameError(fmt::format("malformed frame: {} bytes of payload, the limit is {}",
+                                 header.payload_bytes, limits.payload_bytes));
+  }
+}
+
+}  // namespace
+
+void encode(const FrameHeader& header, std::span<std::byte, kHeaderBytes> out) {
+  put(out, kMagicAt, kFrameMagic);
+  put(out, kVersionAt, kProtocolVersion);
+  put(out, kTypeAt, header.type);
+  put(out, kRunAt, header.run);
+  put(out, kPlanEpochAt, header.plan_epoch);
+  put(out, kIncarnationAt, header.incarnation);
+  put(out, kBaseVersionAt, header.base_version);
+  put(out, kPayloadBytesAt, header.payload_bytes);
+  put(out, kMetaBytesAt, header.meta_bytes);
+  put(out, kCreditAt, header.credit);
+  put(out, kCodecAt, static_cast<std::uint8_t>(header.codec));
+  for (std::size_t i = kReservedAt; i < kChecksumAt; ++i) out[i] = std::byte{0};
+  put(out, kChecksumAt, checksum(out));
+}
+
+void check_preamble(std::span<const std::byte, kPreambleBytes> bytes) {
+  if (get<std::uint32_t>(bytes, kMagicAt) != kFrameMagic) {
+    throw FrameError("the peer does not speak Paceline's protocol: check the address and port");
+  }
+  const auto version = get<std::uint16_t>(bytes, kVersionAt);
+  const auto type = get<std::uint16_t>(bytes, kTypeAt);
+  if (version != kProtocolVersion && type != kRefusedType) {
+    throw Refusal(fmt::format(
+        "this is Paceline protocol {}, the peer speaks {}: update both sides to the same release",
+        kProtocolVersion, version));
+  }
+}
+
+FrameHeader decode(std::span<const std::byte, kHeaderBytes> bytes, const FrameLimits& limits) {
+  check_preamble(bytes.first<kPreambleBytes>());
+  check_integrity(bytes);
+  FrameHeader header;
+  header.type = get<std::uint16_t>(bytes, kTypeAt);
+  header.run = get<std::uint64_t>(bytes, kRunAt);
+  header.plan_epoch = get<std::uint32_t>(bytes, kPlanEpochAt);
+  header.incarnation = get<std::uint32_t>(bytes, kIncarnationAt);
+  header.base_version = get<std::uint64_t>(bytes, kBaseVersionAt);
+  header.payload_bytes = get<std::uint64_t>(bytes, kPayloadBytesAt);
+  header.meta_bytes = get<std::uint32_t>(bytes, kMetaBytesAt);
+  header.credit = get<std::uint32_t>(bytes, kCreditAt);
+  const auto codec = get<std::uint8_t>(bytes, kCodecAt);
+  check_reserved(bytes);
+  if (codec != static_cast<std::uint8_t>(Codec::kRaw)) {
+    throw FrameError(fmt::format("malformed frame: unknown codec {}", codec));
+  }
+  check_lengths(header, limits);
+  return header;
+}
+
+}  // namespace paceline

@@ -1,0 +1,103 @@
+#include "net/frame_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
+
+}  // namespace
+
+FrameReader::FrameReader(const FrameLimits& limits) : limits_(limits), buffer_(kBufferBytes) {}
+
+std::span<const iovec> FrameReader::room() {
+  if (begin_ > 0) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, buffered());
+    end_ = buffered();
+    begin_ = 0;
+  }
+  room_[0] = {target_.data(), target_.size()};
+  room_[1] = {buffer_.data() + end_, buffer_.size() - end_};
+  return target_.empty() ? std::span<const iovec>(room_).last(1) : room_;
+}
+
+void FrameReader::filled(std::size_t bytes) {
+  const std::size_t direct = std::min(bytes, target_.size());
+  target_ = target_.subspan(direct);
+  end_ += bytes - direct;
+}
+
+FrameReader::Event FrameReader::next() {
+  if (stage_ == Stage::kHeader) return next_header();
+  if (!fill_target()) return Event::kNeedsBytes;
+  if (stage_ == Stage::kMeta) {
+    stage_ = Stage::kPayload;
+    return Event::kMeta;
+  }
+  stage_ = Stage::kHeader;
+  return Event::kMessage;
+}
+
+FrameReader::Event FrameReader::next_header() {
+  const std::byte* bytes = buffer_.data() + begin_;
+  if (buffered() < kHeaderBytes) {
+    // A peer of another version may wait for an answer after fewer bytes than a header.
+    if (buffered() >= kPreambleBytes) {
+      check_preamble(std::span<const std::byte, kPreambleBytes>(bytes, kPreambleBytes));
+    }
+    return Event::kNeedsBytes;
+  }
+  header_ = decode(std::span<const std::byte, kHeaderBytes>(bytes, kHeaderBytes), limits_);
+  begin_ += kHeaderBytes;
+  meta_.resize(header_.meta_bytes);
+  target_ = std::as_writable_bytes(std::span(meta_));
+  payload_ = {};
+  placed_ = false;
+  stage_ = Stage::kMeta;
+  return Event::kHeader;
+}
+
+// Moves buffered bytes to where they belong; returns whether nothing is lacking.
+bool FrameReader::fill_target() {
+  const std::size_t ready = std::min(buffered(), target_.size());
+  if (ready > 0) {
+    std::memcpy(target_.data(), buffer_.data() + begin_, ready);
+    target_ = target_.subspan(ready);
+    begin_ += ready;
+  }
+  const std::size_t dropped = std::min<std::uint64_t>(buffered(), skip_);
+  begin_ += dropped;
+  skip_ -= dropped;
+  return target_.empty() && skip_ == 0;
+}
+
+void FrameReader::place(std::span<std::byte> payload) {
+  PACELINE_CHECK(payload.size() == header_.payload_bytes);
+  payload_ = payload;
+  target_ = payload;
+  placed_ = true;
+}
+
+void FrameReader::discard() {
+  if (stage_ != Stage::kPayload || skip_ > 0) return;
+  skip_ = placed_ ? target_.size() : header_.payload_bytes;
+  payload_ = {};
+  target_ = {};
+}
+
+void FrameReader::reset() {
+  begin_ = end_ = 0;
+  stage_ = Stage::kHeader;
+  payload_ = target_ = {};
+  skip_ = 0;
+}
+
+bool FrameReader::between_frames() const {
+  return stage_ == Stage::kHeader && buffered() == 0;
+}
+
+}  // namespace paceline

@@ -1,0 +1,90 @@
+#include <thread>
+
+#include "base/error.h"
+#include "net/link_harness.h"
+
+namespace paceline {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string failure(const Address& address, Duration patience) {
+  Loop loop;
+  Recorder handler;
+  try {
+    connect(loop, address, {}, handler, Clock::now() + patience);
+  } catch (const CommError& error) {
+    return error.what();
+  }
+  return "connected";
+}
+
+TEST(Connect, GivesUpAtTheDeadlineAndSaysWhatWasTried) {
+  const TempDirectory directory;
+  const std::string path = directory.file("nobody.sock");
+  const TimePoint start = Clock::now();
+  EXPECT_THAT(failure(Address::parse("unix:" + path), milliseconds(30)),
+              AllOf(HasSubstr(path), HasSubstr("tried for"), HasSubstr("No such file")));
+  EXPECT_GE(Clock::now() - start, milliseconds(30));
+}
+
+TEST(Connect, PortWhereNobodyListensIsRefused) {
+  Loop loop;
+  Address free;
+  {
+    const Listener listener(loop, Address::parse("tcp:127.0.0.1:0"), {},
+                            [](std::shared_ptr<Link>) { return nullptr; });
+    free = listener.address();
+  }
+  EXPECT_THAT(failure(free, milliseconds(5)),
+              AllOf(HasSubstr(free.text()), HasSubstr("Connection refused")));
+}
+
+TEST(Connect, TriesAgainUntilSomebodyListens) {
+  const TempDirectory directory;
+  const Address address = Address::parse("unix:" + directory.file("late.sock"));
+  Loop server_loop;
+  Recorder server;
+  std::thread late([&] {
+    std::this_thread::sleep_for(milliseconds(20));
+    const Listener listener(server_loop, address, {}, [&](std::shared_ptr<Link> link) {
+      server.link = std::move(link);
+      return &server;
+    });
+    server_loop.run_until([&] { return !server.messages.empty(); },
+                          Clock::now() + std::chrono::seconds(20));
+  });
+  Loop loop;
+  Recorder client;
+  client.link = connect(loop, address, {}, client, Clock::now() + std::chrono::seconds(20));
+  client.link->send(application_header(), "hello");
+  EXPECT_EQ(client.link->peer(), directory.file("late.sock"));
+  late.join();
+  EXPECT_EQ(server.messages.size(), 1u);
+}
+
+TEST(Connect, HopelessAddressFailsAtOnce) {
+  EXPECT_THAT(failure(Address::parse("unix:/dev/null/x"), std::chrono::hours(1)),
+              HasSubstr("Not a directory"));
+}
+
+TEST(Connect, BothEndsNameTheirPeer) {
+  Loop loop;
+  Recorder client;
+  Recorder server;
+  const Listener listener(loop, Address::parse("tcp:127.0.0.1:0"), {},
+                          [&](std::shared_ptr<Link> link) {
+                            server.link = std::move(link);
+                            return &server;
+                          });
+  const TimePoint limit = Clock::now() + std::chrono::seconds(20);
+  client.link = connect(loop, listener.address(), {}, client, limit);
+  ASSERT_TRUE(loop.run_until([&] { return server.link != nullptr; }, limit));
+  EXPECT_EQ("tcp:" + client.link->peer(), listener.address().text());
+  EXPECT_THAT(server.link->peer(), HasSubstr("127.0.0.1:"));
+}
+
+}  // namespace
+}  // namespace paceline
