@@ -1,0 +1,27 @@
+// Which factors of rate and decay hold where in the flat vector.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "base/range.h"
+#include "model/model.h"
+#include "optim/optimizer.h"
+
+namespace paceline {
+
+struct GroupRange {
+  Range floats;
+  double rate_factor = 1;
+  double decay_factor = 1;
+
+  bool operator==(const GroupRange&) const = default;
+};
+
+// Ranges in ascending order that cover the layout without gaps; neighbours differ in a
+// factor. Tensors that no prefix matches have factors of 1. Throws ConfigError when a
+// prefix matches no tensor or is given twice.
+std::vector<GroupRange> resolve_groups(const Layout& layout,
+                                       std::span<const ParameterGroup> groups);
+
+}  // namespace paceline

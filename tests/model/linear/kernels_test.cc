@@ -1,0 +1,200 @@
+#include "model/linear/kernels.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "model/byte_batch.h"
+#include "model/targets.h"
+
+namespace paceline {
+namespace {
+
+struct Shape {
+  std::size_t width, classes, rows;
+};
+
+// Below, at and above the sizes of blocks, vectors, tiles and words of marks.
+const Shape kShapes[] = {{1, 1, 1},   {3, 2, 2},    {8, 10, 1},   {17, 3, 5},    {31, 12, 64},
+                         {64, 13, 7}, {100, 24, 3}, {513, 9, 65}, {784, 10, 10}, {785, 25, 130}};
+
+// |weight|·|x| summed, to which the rounding errors of a sum are relative.
+struct Sum {
+  double value = 0;
+  double magnitude = 0;
+  void add(double a, double b) {
+    value += a * b;
+    magnitude += std::abs(a * b);
+  }
+  double tolerance() const { return 2e-6 * magnitude; }
+};
+
+Batch batch_of(const Shape& shape, double zeros) {
+  return byte_batch({.size = shape.rows,
+                     .width = shape.width,
+                     .classes = static_cast<std::int32_t>(shape.classes),
+                     .zeros = zeros});
+}
+
+void expect_forward(const Shape& shape, double zeros) {
+  const Batch batch = batch_of(shape, zeros);
+  const std::vector<float> weight = random_floats(shape.width * shape.classes, 1, 2);
+  LinearScratch scratch(shape.width, shape.classes);
+  linear_forward(batch.rows, weight.data(), scratch);
+  for (std::size_t e = 0; e < shape.rows; ++e) {
+    for (std::size_t c = 0; c < shape.classes; ++c) {
+      Sum sum;
+      for (std::size_t i = 0; i < shape.width; ++i) {
+        sum.add(weight[c * shape.width + i], batch.rows[e][i]);
+      }
+      ASSERT_NEAR(scratch.outputs(e)[c], sum.value, sum.tolerance()) << "row " << e;
+    }
+  }
+}
+
+void expect_backward(const Shape& shape, double zeros, Store store) {
+  const Batch batch = batch_of(shape, zeros);
+  const std::vector<float> weight(shape.width * shape.classes);
+  const std::vector<float> before = random_floats(weight.size(), 1, 3);
+  const std::vector<float> errors = random_floats(shape.rows * shape.classes, 1, 4);
+  std::vector<float> gradient = before;
+  LinearScratch scratch(shape.width, shape.classes);
+  linear_forward(batch.rows, weight.data(), scratch);
+  for (std::size_t e = 0; e < shape.rows; ++e) {
+    std::copy_n(&errors[e * shape.classes], shape.classes, scratch.outputs(e));
+  }
+  linear_backward(batch.rows, scratch, gradient.data(), store);
+  for (std::size_t at = 0; at < gradient.size(); ++at) {
+    Sum sum;
+    if (store == Store::kAdd) sum.add(before[at], 1);
+    for (std::size_t e = 0; e < shape.rows; ++e) {
+      sum.add(errors[e * shape.classes + at / shape.width], batch.rows[e][at % shape.width]);
+    }
+    ASSERT_NEAR(gradient[at], sum.value, sum.tolerance()) << "float " << at;
+  }
+}
+
+TEST(LinearForward, IsTheProductOfRowsAndWeightsOnEveryInstructionSet) {
+  for_each_target([](const char* target) {
+    for (const Shape& shape : kShapes) {
+      for (const double zeros : {0.0, 0.6, 1.0}) {
+        SCOPED_TRACE(testing::Message()
+                     << target << " width " << shape.width << " zeros " << zeros);
+        expect_forward(shape, zeros);
+      }
+    }
+  });
+}
+
+TEST(LinearBackward, IsTheProductOfErrorsAndRowsOnEveryInstructionSet) {
+  for_each_target([](const char* target) {
+    for (const Shape& shape : kShapes) {
+      for (const double zeros : {0.0, 0.6, 1.0}) {
+        SCOPED_TRACE(testing::Message()
+                     << target << " width " << shape.width << " zeros " << zeros);
+        expect_backward(shape, zeros, Store::kOverwrite);
+        expect_backward(shape, zeros, Store::kAdd);
+      }
+    }
+  });
+}
+
+// One byte in a block of zeros, at every place a block could be taken for empty.
+TEST(LinearForward, SeesASingleByteAnywhere) {
+  constexpr std::size_t kWidth = 533;
+  std::vector<float> weight(kWidth);
+  for (std::size_t i = 0; i < kWidth; ++i) weight[i] = static_cast<float>(i + 1);
+  for_each_target([&](const char* target) {
+    LinearScratch scratch(kWidth, 1);
+    for (std::size_t i = 0; i < kWidth; ++i) {
+      std::vector<std::uint8_t> row(kWidth);
+      row[i] = 128;
+      const std::uint8_t* rows[] = {row.data()};
+      linear_forward(rows, weight.data(), scratch);
+      ASSERT_EQ(scratch.outputs(0)[0], 128.0f * static_cast<float>(i + 1)) << target;
+    }
+  });
+}
+
+TEST(SoftmaxRows, AgreesWithDoublePrecisionOnEveryInstructionSet) {
+  constexpr float kScale = 0.5f;
+  for_each_target([&](const char* target) {
+    for (const std::size_t classes : {1u, 2u, 8u, 10u, 13u, 33u}) {
+      SCOPED_TRACE(testing::Message() << target << " classes " << classes);
+      const std::vector<float> logits = random_floats(classes, 30, classes);
+      const std::vector<float> bias = random_floats(classes, 1, 7);
+      LinearScratch scratch(4, classes);
+      std::ranges::copy(logits, scratch.outputs(0));
+      const std::int32_t label = static_cast<std::int32_t>(classes / 2);
+      SoftmaxTerms terms[1];
+      softmax_rows({&label, 1}, kScale, bias.data(), scratch, terms);
+
+      double sum = 0;
+      std::vector<double> powers;
+      for (std::size_t c = 0; c < classes; ++c) {
+        powers.push_back(std::exp(double{kScale} * logits[c] + bias[c]));
+        sum += powers.back();
+      }
+      for (std::size_t c = 0; c < classes; ++c) {
+        EXPECT_NEAR(scratch.outputs(0)[c], powers[c] / sum, 1e-5 * powers[c] / sum + 1e-30);
+      }
+      const double loss = -std::log(powers[classes / 2] / sum);
+      EXPECT_NEAR(std::log(terms[0].sum) + terms[0].gap, loss, 1e-5 * (1 + loss));
+    }
+  });
+}
+
+// Leaves of one call must not reach the next.
+TEST(SoftmaxRows, SpreadsWhatIsNotANumberButForgetsItAfterwards) {
+  const std::int32_t label = 0;
+  const std::vector<float> bias(10);
+  for_each_target([&](const char* target) {
+    for (const std::size_t bad : {0u, 5u, 9u}) {
+      for (const float value : {NAN, INFINITY}) {
+        SCOPED_TRACE(testing::Message() << target << " " << value << " at " << bad);
+        LinearScratch scratch(8, 10);
+        SoftmaxTerms terms[1];
+        scratch.outputs(0)[bad] = value;
+        softmax_rows({&label, 1}, 1, bias.data(), scratch, terms);
+        EXPECT_TRUE(std::isnan(std::log(terms[0].sum) + terms[0].gap));
+        EXPECT_FALSE(terms[0].correct);
+
+        std::fill_n(scratch.outputs(0), 10, 0.0f);
+        softmax_rows({&label, 1}, 1, bias.data(), scratch, terms);
+        EXPECT_NEAR(terms[0].sum, 10, 1e-5);
+        EXPECT_EQ(terms[0].gap, 0);
+      }
+    }
+  });
+}
+
+TEST(SoftmaxRows, SurvivesLogitsFarApart) {
+  const std::vector<float> bias = {-3e38f, 3e38f, 0};
+  const std::int32_t labels[] = {1, 0};
+  LinearScratch scratch(8, 3);
+  SoftmaxTerms terms[2];
+  softmax_rows(labels, 1, bias.data(), scratch, terms);
+  EXPECT_EQ(scratch.outputs(0)[0], 0);
+  EXPECT_EQ(scratch.outputs(0)[1], 1);
+  EXPECT_EQ(terms[0].sum, 1);
+  EXPECT_TRUE(terms[0].correct);
+  EXPECT_FALSE(terms[1].correct);
+}
+
+TEST(SoftmaxRows, CountsTheLowestOfEquallyProbableClassesAsTheGuess) {
+  std::vector<float> bias(20, -1);
+  bias[9] = bias[17] = 2;
+  for_each_target([&](const char* target) {
+    LinearScratch scratch(8, 20);
+    for (std::int32_t label = 0; label < 20; ++label) {
+      std::fill_n(scratch.outputs(0), 20, 0.0f);
+      SoftmaxTerms terms[1];
+      softmax_rows({&label, 1}, 1, bias.data(), scratch, terms);
+      EXPECT_EQ(terms[0].correct, label == 9) << target << " label " << label;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace paceline
