@@ -1,3 +1,5 @@
+set(PACELINE_ROOT ${CMAKE_CURRENT_LIST_DIR}/..)
+
 # Flags every target of the project is built with.
 add_library(paceline_flags INTERFACE)
 target_compile_options(paceline_flags INTERFACE
@@ -17,6 +19,30 @@ function(paceline_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
   add_library(paceline_${name} STATIC ${arg_SOURCES})
   add_library(paceline::${name} ALIAS paceline_${name})
-  target_include_directories(paceline_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_include_directories(paceline_${name} PUBLIC ${PACELINE_ROOT}/src)
   target_link_libraries(paceline_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE} paceline_flags)
+endfunction()
+
+# paceline_protobuf(net hello.proto) compiles a .proto of the current folder into
+# paceline_net; it is included as "net/hello.pb.h".
+function(paceline_protobuf name proto)
+  set(generated ${CMAKE_BINARY_DIR}/generated)
+  file(MAKE_DIRECTORY ${generated}/${name})
+  set(stem ${generated}/${name}/${proto})
+  string(REPLACE ".proto" ".pb" stem ${stem})
+  add_custom_command(OUTPUT ${stem}.cc ${stem}.h
+    COMMAND protobuf::protoc --proto_path=${PACELINE_ROOT}/src --cpp_out=${generated}
+            ${PACELINE_ROOT}/src/${name}/${proto}
+    DEPENDS ${PACELINE_ROOT}/src/${name}/${proto})
+  # The generated code is not ours to warn about.
+  add_library(paceline_${name}_proto OBJECT ${stem}.cc ${stem}.h)
+  target_include_directories(paceline_${name}_proto SYSTEM PUBLIC ${generated})
+  target_link_libraries(paceline_${name}_proto PUBLIC protobuf::libprotobuf)
+  if(PACELINE_SANITIZE)
+    target_compile_options(paceline_${name}_proto PRIVATE -fsanitize=${PACELINE_SANITIZE})
+  endif()
+  target_sources(paceline_${name} PRIVATE $<TARGET_OBJECTS:paceline_${name}_proto>)
+  add_dependencies(paceline_${name} paceline_${name}_proto)
+  target_include_directories(paceline_${name} SYSTEM PUBLIC ${generated})
+  target_link_libraries(paceline_${name} PUBLIC protobuf::libprotobuf)
 endfunction()

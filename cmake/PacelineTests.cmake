@@ -1,0 +1,16 @@
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+# paceline_tests(net SOURCES frame_test.cc DEPENDS paceline::net) makes one test program
+# out of the current folder; each TEST in it is a test of its own to ctest.
+function(paceline_tests name)
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name}_tests ${arg_SOURCES})
+  target_include_directories(${name}_tests PRIVATE ${PACELINE_ROOT}/tests)
+  target_link_libraries(${name}_tests PRIVATE ${arg_DEPENDS} paceline_flags GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name}_tests TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${arg_TIMEOUT})
+endfunction()

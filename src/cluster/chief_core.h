@@ -1,0 +1,191 @@
+// The chief's protocol as a pure state machine: membership, plans, leases, watermark,
+// epochs. Messages in, actions out; no sockets, threads, clocks or files.
+//
+// Life of a run: members register; when all that are expected are there the servers are
+// set up; when all servers are ready the workers begin. From then on the chief speaks only
+// when something changes: a worker is lost or joins, an epoch ends, someone asks to stop.
+//
+// A lost worker (synchronous mode). Servers are told to accept nothing more from it
+// (FENCE) and say where they are; workers are asked which step they have not begun
+// (PREPARE) and begin nothing new. The new plan starts at the first step that nobody has
+// touched. Shares of the lost worker in steps that are begun but not complete everywhere
+// go, whole, to one survivor each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "data/share.h"
+#include "exchange/coverage.h"
+#include "exchange/options.h"
+#include "exchange/plan.h"
+#include "exchange/protocol.pb.h"
+
+namespace paceline {
+
+enum class Role { kServer, kWorker, kEvaluator };
+
+struct Member {
+  Role role = Role::kWorker;
+  std::uint32_t incarnation = 0;
+  std::uint32_t rank = 0;
+  std::string name;
+  std::string address;
+  bool live = true;
+  bool begun = false;  // has been told to begin
+};
+
+// What the driver must do, in order.
+using ChiefMessage =
+    std::variant<wire::Registered, wire::Setup, wire::Begin, wire::Fence, wire::Prepare, wire::Plan,
+                 wire::Lease, wire::Verdict, wire::Pin, wire::Unpin, wire::Evaluate, wire::Stop>;
+struct SendToMember {
+  std::uint32_t incarnation;
+  ChiefMessage message;
+};
+struct SaveCheckpoint {  // then call saved(version)
+  std::uint64_t version;
+  bool complete_epoch;  // or a cut in the middle of one
+};
+struct Progressed {  // version complete on every server; sums since the last
+  std::uint64_t version;
+  std::uint64_t examples;  // done so far, exactly
+  wire::Complete sums;
+};
+struct EpochTrained {
+  std::uint64_t epoch;
+  std::uint64_t version;
+};
+struct Notice {  // for people
+  std::string text;
+};
+struct RunEnded {  // all done: members may go home
+  std::string error;  // empty: success
+  bool interrupted;
+};
+using ChiefAction = std::variant<SendToMember, SaveCheckpoint, Progressed, EpochTrained, Notice, RunEnded>;
+
+class ChiefCore {
+ public:
+  struct Options {
+    Mode mode = Mode::kSync;
+    Grid grid;
+    std::uint32_t servers = 1;
+    std::uint32_t workers = 1;
+    std::uint32_t evaluators = 1;
+    std::uint64_t version = 0;       // to start from
+    std::uint64_t last_version = 0;  // steps of the whole run
+    RangeSet applied;                // async: leases that are done, when not all below version
+    std::string checkpoint;          // path the servers start from; empty: fresh
+    std::uint64_t lease_block = 16;
+    std::uint64_t checkpoint_every = 1;  // epochs; 0: only at the end
+  };
+  explicit ChiefCore(const Options& options);
+
+  using Actions = std::vector<ChiefAction>;
+  const Actions& registered(Role role, const std::string& name, const std::string& address,
+                            std::uint32_t& incarnation);
+  const Actions& lost(std::uint32_t incarnation, const std::string& reason);
+  const Actions& ready(std::uint32_t server);
+  const Actions& complete(std::uint32_t server, const wire::Complete& complete);
+  const Actions& fenced(std::uint32_t server, const wire::Fenced& fenced);
+  const Actions& prepared(std::uint32_t worker, const wire::Prepared& prepared);
+  const Actions& committed(std::uint32_t worker, const wire::Committed& committed);
+  const Actions& scalars(std::uint32_t server, const wire::Scalars& scalars);
+  const Actions& evaluated(const wire::Evaluated& evaluated);
+  const Actions& saved(std::uint64_t version);
+  const Actions& stop(const std::string& reason, bool failed);  // a person, or a failure
+  const Actions& stopped(std::uint32_t server, const wire::Stopped& stopped);
+  const Actions& hurry();  // stop waiting for workers to finish what they have begun
+
+  std::uint64_t watermark() const { return watermark_; }
+  std::uint64_t examples_done() const;
+  const Member* member(std::uint32_t incarnation) const;
+  const std::map<std::uint32_t, Member>& members() const { return members_; }
+  const RangeSet& leases_done() const { return done_; }
+  bool started() const { return started_; }
+  // Who owes which tiles of `step`: for messages to people.
+  std::string owners(std::uint64_t step, const std::vector<Range>& missing) const;
+
+ private:
+  struct Replan {
+    std::uint32_t epoch = 0;
+    std::set<std::uint32_t> dead;
+    std::map<std::uint32_t, wire::Fenced> fenced;      // by server
+    std::map<std::uint32_t, std::uint64_t> prepared;   // by worker
+  };
+  struct Assignment {  // a share that changed hands
+    Share share;
+    std::uint32_t owner;
+  };
+  struct Epoch {  // that is trained but not yet tested and saved
+    std::uint64_t number;
+    std::set<std::uint32_t> pinned;  // servers that hold it
+    bool announced = false;
+    bool evaluated = false;
+    bool saved = false;
+  };
+
+  void send(std::uint32_t incarnation, ChiefMessage message);
+  void send_all(Role role, const ChiefMessage& message);
+  std::vector<std::uint32_t> live(Role role) const;
+  void begin_if_ready();
+  void begin(Member& member, std::uint64_t version, wire::Plan plan);
+  void lost_worker(std::uint32_t worker);
+  void start_replan(std::set<std::uint32_t> dead);
+  void finish_replan_if_ready();
+  std::map<std::uint32_t, std::vector<Share>> reassign(Range steps);
+  wire::Plan make_plan(std::uint64_t start);
+  void lease_to(std::uint32_t worker);
+  void lease_all();
+  void cut_if_drained();
+  void epoch_pinned(std::uint64_t version, std::uint32_t server);
+  void settle_epoch(std::uint64_t version);
+  void fail(const std::string& reason);
+  void stop_servers_if_quiet();
+  void save_stopped_version();
+  void finish();
+
+  Options options_;
+  std::map<std::uint32_t, Member> members_;  // by incarnation
+  std::uint32_t last_incarnation_ = 0;
+  std::set<std::uint32_t> ready_servers_;
+  bool started_ = false;
+  Actions actions_;
+
+  // progress
+  std::map<std::uint32_t, std::uint64_t> versions_;  // by server
+  std::uint64_t watermark_;
+  std::map<std::uint64_t, Epoch> epochs_;  // by version, not yet settled
+  std::map<std::uint64_t, std::map<std::uint32_t, wire::Scalars>> scalars_;  // by step
+
+  // sync
+  PlanBook plans_;
+  std::uint32_t epoch_ = 0;
+  std::uint64_t last_start_ = 0;
+  std::optional<Replan> replan_;
+  std::vector<Assignment> assignments_;
+
+  // async
+  RangeSet done_;
+  std::vector<std::uint64_t> returned_;               // leases of the dead
+  std::uint64_t next_lease_;
+  std::map<std::uint32_t, std::set<std::uint64_t>> leased_;  // by worker
+  std::uint64_t epoch_end_;                           // no lease beyond until it is cut
+
+  // the end
+  bool stopping_ = false;
+  bool finished_ = false;
+  std::string stop_reason_;
+  bool stop_failed_ = false;
+  std::map<std::uint32_t, wire::Stopped> stopped_;  // by server
+  std::optional<std::uint64_t> saving_;             // the version that is saved at the end
+  std::uint64_t last_saved_ = 0;
+};
+
+}  // namespace paceline

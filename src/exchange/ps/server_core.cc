@@ -1,0 +1,450 @@
+#include "exchange/ps/server_core.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+Range range_of(const wire::Tiles& tiles) {
+  return {tiles.begin(), tiles.end()};
+}
+
+}  // namespace
+
+ServerCore::ServerCore(const Options& options) : options_(options), version_(options.version) {
+  PACELINE_CHECK(!options_.chunks.empty() && options_.grid.batch > 0);
+  for (const std::uint32_t number : options_.chunks) {
+    Chunk& chunk = chunks_[number];
+    chunk.version = version_;
+    chunk.examples = options_.grid.examples_before(version_);
+    if (options_.applied.empty()) {
+      chunk.applied.add_below(version_);
+    } else {
+      for (const Range& range : options_.applied) {
+        for (std::uint64_t step = range.begin; step < range.end; ++step) chunk.applied.add(step);
+      }
+    }
+  }
+  open_step();
+}
+
+ServerCore::Chunk& ServerCore::chunk(std::uint32_t number) {
+  const auto found = chunks_.find(number);
+  if (found == chunks_.end()) throw CommError("chunk {} is not this server's", number);
+  return found->second;
+}
+
+void ServerCore::open_step() {
+  if (options_.mode != Mode::kSync) return;
+  const std::uint64_t tiles = options_.grid.tiles(version_);
+  for (auto& [number, chunk] : chunks_) {
+    chunk.coverage = Coverage(tiles);
+    chunk.weight = 0;
+  }
+  step_epoch_ = 0;
+  measuring_ = false;
+  scale_.reset();
+}
+
+// ---- contributions ---------------------------------------------------------------------
+
+const ServerCore::Actions& ServerCore::push(const Sender& sender, const wire::Push& push) {
+  actions_.clear();
+  if (stopped_) return actions_;
+  const Range tiles = range_of(push.tiles());
+  if (tiles.begin > tiles.end || tiles.end > options_.grid.tiles(push.step())) {
+    throw CommError("tiles {}–{} of step {} do not exist", tiles.begin, tiles.end, push.step());
+  }
+  if (dead_.contains(sender.incarnation)) {
+    refuse(sender.client, push.chunk(), push.step(), wire::Refusal::FENCED);
+  } else if (options_.mode == Mode::kSync) {
+    push_sync(sender, push);
+  } else {
+    push_async(sender, push);
+  }
+  return actions_;
+}
+
+void ServerCore::push_sync(const Sender& sender, const wire::Push& push) {
+  Chunk& chunk = this->chunk(push.chunk());
+  const Waiting reader{sender.client, push.step() + 1, false};
+  if (push.step() < chunk.version) {  // complete: whatever it covers, it was seen
+    answer(push.chunk(), chunk, reader);
+    return;
+  }
+  const auto refuse_for = [&](wire::Refusal::Reason reason) {
+    refuse(sender.client, push.chunk(), push.step(), reason);
+  };
+  if (push.step() > chunk.version) return refuse_for(wire::Refusal::FUTURE);
+  if (sender.base_version != push.step()) return refuse_for(wire::Refusal::BASE);
+  if (sender.plan_epoch < step_epoch_) return refuse_for(wire::Refusal::STALE_PLAN);
+  step_epoch_ = sender.plan_epoch;
+  const Range tiles = range_of(push.tiles());
+  const Overlap overlap = chunk.coverage.classify(tiles);
+  if (overlap == Overlap::kPartial) return refuse_for(wire::Refusal::OVERLAP);
+  if (overlap == Overlap::kNew && !tiles.empty()) {
+    actions_.push_back(Accumulate{push.chunk(), !chunk.coverage.touched()});
+    chunk.coverage.add(tiles);
+    chunk.weight += push.weight();
+    count(push);
+  }
+  answer(push.chunk(), chunk, reader);
+  settle();
+}
+
+void ServerCore::push_async(const Sender& sender, const wire::Push& push) {
+  Chunk& chunk = this->chunk(push.chunk());
+  if (range_of(push.tiles()) != Range{0, options_.grid.tiles(push.step())}) {
+    return refuse(sender.client, push.chunk(), push.step(), wire::Refusal::OVERLAP);
+  }
+  if (chunk.applied.add(push.step())) {
+    ++chunk.version;
+    const bool skip = push.scale() == 0;
+    actions_.push_back(Apply{push.chunk(), push.step(), push.weight(), push.scale(), chunk.version,
+                             chunk.examples});
+    chunk.examples += push.examples();
+    if (skip && push.chunk() == options_.chunks.front()) tally_.set_skipped(tally_.skipped() + 1);
+    count(push);
+  }
+  Clock& clock = chunk.clocks[sender.incarnation];
+  ++clock.ticks;
+  clock.active = !push.idle();
+  if (push.idle()) {
+    actions_.push_back(SendParams{sender.client, push.chunk(), chunk.version, false});
+  } else {
+    read(push.chunk(), chunk, sender.incarnation, sender.client);
+    if (clock.reader) {
+      wire::Ack ack;
+      ack.set_chunk(push.chunk());
+      ack.set_step(push.step());
+      actions_.push_back(SendToClient{sender.client, ack});
+    }
+  }
+  release_readers(push.chunk(), chunk);
+  version_ = std::min_element(chunks_.begin(), chunks_.end(), [](const auto& a, const auto& b) {
+               return a.second.version < b.second.version;
+             })->second.version;
+  for (const std::uint64_t wanted : std::set(wanted_pins_)) pin_if_reached(wanted);
+}
+
+// Loss and progress are counted on one chunk only: every contribution has every chunk.
+void ServerCore::count(const wire::Push& push) {
+  if (push.chunk() != options_.chunks.front()) return;
+  tally_.set_loss(tally_.loss() + push.loss());
+  tally_.set_weight(tally_.weight() + push.weight());
+  tally_.set_correct(tally_.correct() + push.correct());
+  tally_.set_examples(tally_.examples() + push.examples());
+}
+
+// ---- the open step ---------------------------------------------------------------------
+
+// Applies whatever may be applied now. Chunks go one by one unless a step-wide scalar is
+// needed, in which case all of them wait for it.
+void ServerCore::settle() {
+  if (stopped_) return;
+  if (pinned_by_schedule(version_ + 1) && pins_.size() >= options_.most_pins) return;
+  if (options_.rules.need_whole_step() && !scale_) {
+    const bool covered = std::all_of(chunks_.begin(), chunks_.end(), [](const auto& entry) {
+      return entry.second.coverage.complete();
+    });
+    if (covered && !measuring_) {
+      measuring_ = true;
+      actions_.push_back(MeasureStep{version_});
+    }
+    return;
+  }
+  bool all_applied = true;
+  for (auto& [number, chunk] : chunks_) {
+    if (chunk.version == version_ && chunk.coverage.complete()) {
+      apply_open(number, chunk, scale_.value_or(1.0));
+    }
+    all_applied = all_applied && chunk.version == version_ + 1;
+  }
+  if (all_applied) finish_step();
+}
+
+const ServerCore::Actions& ServerCore::measured(std::uint64_t step, double sum_of_squares,
+                                                bool finite) {
+  actions_.clear();
+  if (stopped_ || step != version_ || !measuring_) return actions_;
+  if (options_.servers == 1) {
+    decide(sum_of_squares, finite);
+  } else {
+    wire::Scalars scalars;
+    scalars.set_step(step);
+    scalars.set_sum_of_squares(sum_of_squares);
+    scalars.set_finite(finite);
+    actions_.push_back(SendToChief{scalars});
+  }
+  return actions_;
+}
+
+const ServerCore::Actions& ServerCore::verdict(const wire::Verdict& verdict) {
+  actions_.clear();
+  if (!stopped_ && verdict.step() == version_ && measuring_ && !scale_) {
+    decide(verdict.sum_of_squares(), verdict.finite());
+  }
+  return actions_;
+}
+
+void ServerCore::decide(double sum_of_squares, bool finite) {
+  const StepRules& rules = options_.rules;
+  if (!finite && rules.nonfinite == Nonfinite::kStop) {
+    stopped_ = true;
+    actions_.push_back(FailRun{
+        fmt::format("the gradient of step {} is not finite (NaN or infinity); version {} is kept. "
+                    "Lower --rate, set --clip, or choose --nonfinite skip",
+                    version_, version_)});
+    return;
+  }
+  scale_ = 1.0;
+  if (!finite && rules.nonfinite == Nonfinite::kSkip) {
+    scale_ = 0.0;
+    tally_.set_skipped(tally_.skipped() + 1);
+  } else if (rules.clip > 0 && finite) {
+    const double weight = chunks_.begin()->second.weight;
+    const double norm = std::sqrt(sum_of_squares) / weight * rules.sum_factor;
+    if (norm > rules.clip) scale_ = rules.clip / norm;
+  }
+  settle();
+}
+
+void ServerCore::apply_open(std::uint32_t number, Chunk& chunk, double scale) {
+  ++chunk.version;
+  actions_.push_back(Apply{number, version_, chunk.weight, scale, chunk.version,
+                           options_.grid.examples_before(version_)});
+  answer_waiting(number, chunk);
+}
+
+void ServerCore::finish_step() {
+  ++version_;
+  open_step();
+  if (pinned_by_schedule(version_)) {
+    pins_.insert(version_);
+    actions_.push_back(PinVersion{version_});
+    tell_complete(true);
+  }
+}
+
+// ---- readers ---------------------------------------------------------------------------
+
+const ServerCore::Actions& ServerCore::pull(ClientId client, std::uint32_t incarnation,
+                                            const wire::Pull& pull) {
+  actions_.clear();
+  Chunk& chunk = this->chunk(pull.chunk());
+  if (dead_.contains(incarnation)) {
+    refuse(client, pull.chunk(), pull.version(), wire::Refusal::FENCED);
+  } else if (pull.latest()) {
+    Clock& clock = chunk.clocks[incarnation];
+    if (!clock.active) {  // joins, or comes back from idling, at the smallest live clock
+      std::optional<std::uint64_t> smallest;
+      for (const auto& [member, other] : chunk.clocks) {
+        if (other.active && (!smallest || other.ticks < *smallest)) smallest = other.ticks;
+      }
+      clock.ticks = smallest.value_or(clock.ticks);
+      clock.active = true;
+    }
+    read(pull.chunk(), chunk, incarnation, client);
+  } else {
+    answer(pull.chunk(), chunk, {client, pull.version(), pull.state()});
+  }
+  return actions_;
+}
+
+// Answers now, later, or with a refusal: exactly the version that was asked for.
+void ServerCore::answer(std::uint32_t number, Chunk& chunk, const Waiting& reader) {
+  if (kept(chunk, reader.version)) {
+    actions_.push_back(SendParams{reader.client, number, reader.version, reader.state});
+  } else if (reader.version < chunk.version) {
+    refuse(reader.client, number, reader.version, wire::Refusal::GONE);
+  } else {
+    const bool waits_already =
+        std::any_of(chunk.waiting.begin(), chunk.waiting.end(), [&](const Waiting& other) {
+          return other.client == reader.client && other.version == reader.version;
+        });
+    if (!waits_already) chunk.waiting.push_back(reader);
+  }
+}
+
+void ServerCore::answer_waiting(std::uint32_t number, Chunk& chunk) {
+  const auto due = std::stable_partition(
+      chunk.waiting.begin(), chunk.waiting.end(),
+      [&](const Waiting& reader) { return reader.version > chunk.version; });
+  for (auto reader = due; reader != chunk.waiting.end(); ++reader) answer(number, chunk, *reader);
+  chunk.waiting.erase(due, chunk.waiting.end());
+}
+
+bool ServerCore::kept(const Chunk& chunk, std::uint64_t version) const {
+  if (version == chunk.version || pins_.contains(version)) return version <= chunk.version;
+  return options_.mode == Mode::kSync && version + 1 == chunk.version &&
+         version >= options_.version;
+}
+
+// Bounded staleness: a read at clock c waits until every active member's pushes of clocks
+// below c − staleness are applied. A member that idles has nothing under way.
+void ServerCore::read(std::uint32_t number, Chunk& chunk, std::uint32_t incarnation,
+                      ClientId client) {
+  Clock& clock = chunk.clocks[incarnation];
+  clock.reader.reset();
+  if (options_.mode == Mode::kSsp) {
+    for (const auto& [member, other] : chunk.clocks) {
+      if (other.active && other.ticks + options_.staleness < clock.ticks) {
+        clock.reader = client;
+        return;
+      }
+    }
+  }
+  actions_.push_back(SendParams{client, number, chunk.version, false});
+}
+
+void ServerCore::release_readers(std::uint32_t number, Chunk& chunk) {
+  for (auto& [incarnation, clock] : chunk.clocks) {
+    if (clock.reader) read(number, chunk, incarnation, *clock.reader);
+  }
+}
+
+void ServerCore::leave(std::uint32_t incarnation) {
+  for (auto& [number, chunk] : chunks_) {
+    if (chunk.clocks.erase(incarnation) > 0) release_readers(number, chunk);
+  }
+}
+
+// ---- the chief's words -----------------------------------------------------------------
+
+const ServerCore::Actions& ServerCore::client_gone(ClientId client, std::uint32_t incarnation) {
+  actions_.clear();
+  for (auto& [number, chunk] : chunks_) {
+    std::erase_if(chunk.waiting, [&](const Waiting& reader) { return reader.client == client; });
+  }
+  leave(incarnation);
+  return actions_;
+}
+
+// From here on nothing from the dead is accepted; the answer says where they had got to.
+const ServerCore::Actions& ServerCore::fence(const wire::Fence& fence) {
+  actions_.clear();
+  for (const std::uint32_t incarnation : fence.dead()) {
+    dead_.insert(incarnation);
+    leave(incarnation);
+  }
+  const bool touched = std::any_of(chunks_.begin(), chunks_.end(), [&](const auto& entry) {
+    return entry.second.coverage.touched() || entry.second.version > version_;
+  });
+  wire::Fenced fenced;
+  fenced.set_number(fence.number());
+  fenced.set_open(version_);
+  fenced.set_untouched(version_ + (touched ? 1 : 0));
+  actions_.push_back(SendToChief{fenced});
+  return actions_;
+}
+
+const ServerCore::Actions& ServerCore::pin(std::uint64_t version) {
+  actions_.clear();
+  wanted_pins_.insert(version);
+  pin_if_reached(version);
+  return actions_;
+}
+
+// Async: the chief names a version only when it has seen that many commits and leases
+// nothing more, so the chunks stand still there.
+void ServerCore::pin_if_reached(std::uint64_t version) {
+  const bool reached = std::all_of(chunks_.begin(), chunks_.end(), [&](const auto& entry) {
+    return entry.second.version == version;
+  });
+  if (!reached) return;
+  wanted_pins_.erase(version);
+  pins_.insert(version);
+  actions_.push_back(PinVersion{version});
+  tell_complete(true);
+}
+
+const ServerCore::Actions& ServerCore::unpin(std::uint64_t version) {
+  actions_.clear();
+  if (pins_.erase(version) > 0) {
+    actions_.push_back(ReleaseVersion{version});
+    if (options_.mode == Mode::kSync) settle();
+  }
+  return actions_;
+}
+
+const ServerCore::Actions& ServerCore::report() {
+  actions_.clear();
+  tell_complete(false);
+  return actions_;
+}
+
+const ServerCore::Actions& ServerCore::stop() {
+  actions_.clear();
+  stopped_ = true;
+  wire::Stopped stopped;
+  stopped.set_version(version_);
+  const auto steps = applied();
+  stopped.set_even(steps.has_value());
+  if (steps && options_.mode != Mode::kSync) {
+    for (const Range& range : steps->ranges()) {
+      wire::Tiles& tiles = *stopped.add_applied();
+      tiles.set_begin(range.begin);
+      tiles.set_end(range.end);
+    }
+  }
+  actions_.push_back(SendToChief{stopped});
+  return actions_;
+}
+
+void ServerCore::tell_complete(bool pinned) {
+  tally_.set_version(version_);
+  tally_.set_pinned(pinned);
+  for (const Range& gap : missing()) {
+    wire::Tiles& tiles = *tally_.add_missing();
+    tiles.set_begin(gap.begin);
+    tiles.set_end(gap.end);
+  }
+  actions_.push_back(SendToChief{tally_});
+  tally_.Clear();
+}
+
+void ServerCore::refuse(ClientId client, std::uint32_t number, std::uint64_t step,
+                        wire::Refusal::Reason reason) {
+  const Chunk& chunk = this->chunk(number);
+  wire::Refusal refusal;
+  refusal.set_chunk(number);
+  refusal.set_step(step);
+  refusal.set_reason(reason);
+  refusal.set_version(chunk.version);
+  if (reason == wire::Refusal::OVERLAP) {
+    for (const Range& gap : chunk.coverage.missing()) {
+      wire::Tiles& tiles = *refusal.add_missing();
+      tiles.set_begin(gap.begin);
+      tiles.set_end(gap.end);
+    }
+  }
+  actions_.push_back(SendToClient{client, std::move(refusal)});
+}
+
+bool ServerCore::pinned_by_schedule(std::uint64_t version) const {
+  return options_.mode == Mode::kSync && (version % options_.grid.steps_per_epoch() == 0 ||
+                                          version == options_.last_version);
+}
+
+std::vector<Range> ServerCore::missing() const {
+  std::vector<Range> most;
+  for (const auto& [number, chunk] : chunks_) {
+    if (chunk.version != version_ || options_.mode != Mode::kSync) continue;
+    std::vector<Range> gaps = chunk.coverage.missing();
+    if (gaps.size() > most.size() || most.empty()) most = std::move(gaps);
+  }
+  return most;
+}
+
+std::optional<RangeSet> ServerCore::applied() const {
+  const RangeSet& first = chunks_.begin()->second.applied;
+  for (const auto& [number, chunk] : chunks_) {
+    if (chunk.applied.ranges() != first.ranges()) return std::nullopt;
+  }
+  return first;
+}
+
+}  // namespace paceline

@@ -1,0 +1,177 @@
+// The parameter server's protocol as a pure state machine: messages in, actions out.
+//
+// It decides what a contribution is (new, a duplicate, refused), when a chunk may be
+// applied, who is answered with which version, and what the chief is told. It knows no
+// sockets, threads, clocks or floats: a driver (server.h, or a simulation) carries out
+// the actions in their order and owns the numbers (shard.h).
+//
+// Synchronous mode: `version` v means steps below v are applied to every chunk here; step
+// v is open. Contributions for v are collected per chunk until they cover the step. A
+// push for step v implies that its sender holds version v of every chunk of every server,
+// so everything before v is complete everywhere; hence the server need keep only the
+// version it publishes, the one before, and those that are pinned.
+//
+// Asynchronous modes: a contribution covers a whole step and is applied at once, once per
+// chunk, whatever its order; a chunk's version is the number of contributions applied.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "base/range.h"
+#include "data/share.h"
+#include "exchange/coverage.h"
+#include "exchange/options.h"
+#include "exchange/protocol.pb.h"
+
+namespace paceline {
+
+using ClientId = std::uint32_t;  // of a connection, chosen by the driver
+
+// Where a contribution comes from.
+struct Sender {
+  ClientId client = 0;
+  std::uint32_t incarnation = 0;
+  std::uint32_t plan_epoch = 0;
+  std::uint64_t base_version = 0;
+};
+
+// What the driver must do, in order.
+struct Accumulate {  // add the contribution that was just delivered to the chunk's sum
+  std::uint32_t chunk;
+  bool first;
+};
+struct MeasureStep {  // compute norm and finiteness of all sums; then call measured()
+  std::uint64_t step;
+};
+struct Apply {  // the chunk's sum (or, async, the contribution just delivered)
+  std::uint32_t chunk;
+  std::uint64_t step;
+  double weight;
+  double scale;                  // clipping; 0: count the step but change nothing
+  std::uint64_t version;         // that it becomes
+  std::uint64_t examples_before;  // committed before this application: the schedule's clock
+};
+struct PinVersion {
+  std::uint64_t version;
+};
+struct ReleaseVersion {
+  std::uint64_t version;
+};
+struct SendParams {
+  ClientId client;
+  std::uint32_t chunk;
+  std::uint64_t version;
+  bool state;
+};
+struct SendToClient {
+  ClientId client;
+  std::variant<wire::Ack, wire::Refusal> message;
+};
+struct SendToChief {
+  std::variant<wire::Complete, wire::Fenced, wire::Scalars, wire::Stopped> message;
+};
+struct FailRun {  // the chief is told why; nothing more is applied
+  std::string reason;
+};
+using ServerAction = std::variant<Accumulate, MeasureStep, Apply, PinVersion, ReleaseVersion,
+                                  SendParams, SendToClient, SendToChief, FailRun>;
+
+class ServerCore {
+ public:
+  struct Options {
+    Mode mode = Mode::kSync;
+    Grid grid;
+    StepRules rules;
+    std::vector<std::uint32_t> chunks;  // this server's, ascending
+    std::uint32_t servers = 1;
+    std::uint64_t staleness = 0;
+    std::uint64_t version = 0;       // to start from
+    std::vector<Range> applied;      // async: the steps it stands for, if not all below it
+    std::uint64_t last_version = 0;  // the run's end: pinned
+    std::size_t most_pins = 4;       // further progress waits for an UNPIN
+  };
+  explicit ServerCore(const Options& options);
+
+  // Each returns the actions to take now; the reference is valid until the next call.
+  using Actions = std::vector<ServerAction>;
+  const Actions& push(const Sender& sender, const wire::Push& push);
+  const Actions& pull(ClientId client, std::uint32_t incarnation, const wire::Pull& pull);
+  const Actions& measured(std::uint64_t step, double sum_of_squares, bool finite);
+  const Actions& verdict(const wire::Verdict& verdict);
+  const Actions& client_gone(ClientId client, std::uint32_t incarnation);
+  const Actions& fence(const wire::Fence& fence);
+  const Actions& pin(std::uint64_t version);
+  const Actions& unpin(std::uint64_t version);
+  const Actions& report();  // tells the chief how far this server is
+  const Actions& stop();
+
+  std::uint64_t version() const { return version_; }
+  // What the open step still lacks on the chunk that lacks most: for messages to people.
+  std::vector<Range> missing() const;
+  // Async: the steps applied to every chunk; nothing while chunks differ.
+  std::optional<RangeSet> applied() const;
+
+ private:
+  struct Waiting {
+    ClientId client;
+    std::uint64_t version;  // sync
+    bool state;
+  };
+  struct Clock {  // of one worker on one chunk (ssp)
+    std::uint64_t ticks = 0;
+    bool active = false;
+    std::optional<ClientId> reader;  // whose read waits
+  };
+  struct Chunk {
+    std::uint64_t version = 0;
+    // sync: the open step
+    Coverage coverage;
+    double weight = 0;
+    std::vector<Waiting> waiting;
+    // async
+    RangeSet applied;
+    std::uint64_t examples = 0;  // of the contributions applied
+    std::map<std::uint32_t, Clock> clocks;  // by incarnation
+  };
+
+  Chunk& chunk(std::uint32_t number);
+  void open_step();
+  void push_sync(const Sender& sender, const wire::Push& push);
+  void push_async(const Sender& sender, const wire::Push& push);
+  void count(const wire::Push& push);
+  void settle();
+  void decide(double sum_of_squares, bool finite);
+  void apply_open(std::uint32_t number, Chunk& chunk, double scale);
+  void finish_step();
+  void answer(std::uint32_t number, Chunk& chunk, const Waiting& reader);
+  void answer_waiting(std::uint32_t number, Chunk& chunk);
+  void read(std::uint32_t number, Chunk& chunk, std::uint32_t incarnation, ClientId client);
+  void release_readers(std::uint32_t number, Chunk& chunk);
+  void leave(std::uint32_t incarnation);
+  void pin_if_reached(std::uint64_t version);
+  void tell_complete(bool pinned);
+  void refuse(ClientId client, std::uint32_t chunk, std::uint64_t step,
+              wire::Refusal::Reason reason);
+  bool kept(const Chunk& chunk, std::uint64_t version) const;
+  bool pinned_by_schedule(std::uint64_t version) const;
+
+  Options options_;
+  std::map<std::uint32_t, Chunk> chunks_;
+  std::uint64_t version_;
+  std::uint32_t step_epoch_ = 0;  // plan of the open step's contributions
+  bool measuring_ = false;        // the open step is covered and waits for its scalars
+  std::optional<double> scale_;   // of the open step, once known
+  std::set<std::uint64_t> pins_;
+  std::set<std::uint64_t> wanted_pins_;  // async: named before all chunks reached them
+  std::set<std::uint32_t> dead_;
+  bool stopped_ = false;
+  wire::Complete tally_;  // sums not yet told to the chief
+  Actions actions_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,132 @@
+// The worker's side of a parameter-server exchange as a pure state machine.
+//
+// It decides which share to compute next, which chunks must be asked for at which version,
+// and what the chief is told. It knows no sockets, threads, clocks or floats. The driver
+// (client.h, or a simulation) calls it from one thread at a time.
+//
+// The life of a share: next() hands it out; needs(chunk) asks for the parameters it must
+// be computed from; holds(chunk) says that they are there; push(chunk) sends its gradient;
+// after the last chunk the share is done. Until its first push a share can be set aside
+// for a more urgent one: see superseded().
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "data/share.h"
+#include "exchange/options.h"
+#include "exchange/plan.h"
+#include "exchange/protocol.pb.h"
+
+namespace paceline {
+
+struct SendPull {
+  wire::Pull message;
+};
+struct SendPush {
+  wire::Push message;
+  std::uint32_t plan_epoch;
+  std::uint64_t base_version;
+};
+struct TellChief {
+  std::variant<wire::Prepared, wire::Committed> message;
+};
+using WorkerAction = std::variant<SendPull, SendPush, TellChief>;
+
+// What a contribution says of itself besides its tiles.
+struct Contribution {
+  double weight = 0;
+  double loss = 0;
+  std::uint64_t correct = 0;
+  std::uint64_t examples = 0;
+  double scale = 1;
+};
+
+class WorkerCore {
+ public:
+  struct Options {
+    Mode mode = Mode::kSync;
+    Grid grid;
+    std::uint32_t chunks = 1;
+    std::uint32_t incarnation = 0;
+    std::uint64_t version = 0;       // to start from
+    std::uint64_t last_version = 0;  // steps of the whole run
+    std::uint64_t report_every = 8;  // async: commits told to the chief at a time
+  };
+  explicit WorkerCore(const Options& options);
+
+  // Messages. Each returns what to send; the reference is valid until the next call.
+  using Actions = std::vector<WorkerAction>;
+  const Actions& plan(const wire::Plan& plan);
+  const Actions& prepare(const wire::Prepare& prepare);
+  const Actions& lease(const wire::Lease& lease);
+  const Actions& params(std::uint32_t chunk, std::uint64_t version);
+  const Actions& ack(const wire::Ack& ack);
+  const Actions& refused(const wire::Refusal& refusal);  // throws CommError: cannot go on
+  void stop() { stopping_ = true; }
+
+  // The training thread's side.
+  enum class Next { kShare, kWait, kDone };
+  Next next(Share& share);
+  const Actions& take_actions();  // what next() wants sent
+  bool holds(std::uint32_t chunk) const;
+  const Actions& needs(std::uint32_t chunk);
+  const Actions& push(std::uint32_t chunk, const Contribution& contribution);
+  bool superseded() const;
+  void set_aside();
+
+  // Whether arriving parameters of `chunk` may overwrite the ones in use.
+  bool may_land(std::uint32_t chunk) const;
+  bool stopping() const { return stopping_; }
+  // The share that will probably follow `share`: for reading ahead.
+  std::optional<Share> after(const Share& share) const;
+  std::uint64_t next_step() const { return next_step_; }
+
+ private:
+  struct Task {
+    Share share;
+    std::uint32_t epoch = 0;  // of the plan that cut it
+  };
+  struct Chunk {
+    std::optional<std::uint64_t> have;    // version in hand (sync)
+    std::optional<std::uint64_t> wanted;  // version asked for and not yet here (sync)
+    bool pushed = false;                  // of the current share
+    // async
+    bool join = true;            // must pull before the next share: it idled or is new
+    std::uint32_t answers = 0;   // parameters under way to this worker
+    bool unacknowledged = false;  // its push
+  };
+
+  Next next_sync(Task& task);
+  Next next_leased(Task& task);
+  void add_to_do(const Task& task);
+  bool complete(std::uint64_t version);
+  void ask(std::uint32_t chunk, std::uint64_t version);
+  void acknowledge(std::uint32_t chunk);
+  void report_commits(bool all);
+
+  Options options_;
+  std::vector<Chunk> chunks_;
+  std::optional<Task> current_;
+  std::uint32_t unpushed_ = 0;  // chunks of the current share
+  bool stopping_ = false;
+  Actions actions_;
+
+  // sync
+  PlanBook plans_;
+  std::uint64_t next_step_;
+  std::vector<Task> to_do_;  // adopted or set aside, by step; before anything new
+  std::optional<std::uint32_t> prepared_;  // begins nothing new until that plan is here
+
+  // async
+  std::deque<std::uint64_t> leases_;
+  bool idle_ = true;  // the servers count this worker as having nothing under way
+  std::uint64_t pushed_step_ = 0;
+  std::uint32_t acknowledged_ = 0;        // chunks of the share pushed last
+  std::vector<std::uint64_t> committed_;  // not yet told
+};
+
+}  // namespace paceline

@@ -1,0 +1,36 @@
+// Sums of tile gradients along the fixed binary tree of --deterministic (see
+// data/share.h): whoever adds whichever tiles in whatever order, the root has the same
+// bits, because two nodes are added only when they are siblings, left plus right.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "base/range.h"
+
+namespace paceline {
+
+class TreeSum {
+ public:
+  explicit TreeSum(std::size_t floats) : floats_(floats) {}
+
+  // Adds a tile ({t, t+1}) or a node that was summed elsewhere. Nodes must not overlap.
+  void add(Range node, std::span<const float> values);
+  void clear();
+
+  // The largest complete nodes so far, in tile order.
+  const std::map<std::uint64_t, std::pair<Range, std::vector<float>>>& nodes() const {
+    return nodes_;
+  }
+  // The sum over tiles [0, tiles), all of which must have been added.
+  void root(std::uint64_t tiles, std::span<float> out) const;
+
+ private:
+  std::size_t floats_;
+  std::map<std::uint64_t, std::pair<Range, std::vector<float>>> nodes_;  // by first tile
+  std::vector<std::vector<float>> free_;
+};
+
+}  // namespace paceline

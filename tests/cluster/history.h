@@ -1,0 +1,60 @@
+// What happened at the servers of a simulated run, and the checker that reads it.
+//
+// The checker knows the rules, not the code: it recomputes from the events alone that
+// every tile was applied exactly once on each chunk, that versions never go back, and that
+// no reader was further ahead than the staleness bound.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/range.h"
+#include "data/share.h"
+#include "exchange/options.h"
+
+namespace paceline::sim {
+
+struct Added {  // a contribution was added to the sum of a chunk's open step
+  std::uint32_t chunk;
+  std::uint64_t step;
+  Range tiles;
+};
+struct Applied {  // the sum (sync) or the contribution (async) was applied
+  std::uint32_t chunk;
+  std::uint64_t step;
+  std::uint64_t version;
+};
+struct Joined {  // a worker begins to read the latest (async): new, or after idling
+  std::uint32_t chunk;
+  std::uint32_t worker;
+};
+struct Ticked {  // a worker's push was taken (async), the last one in hand or not
+  std::uint32_t chunk;
+  std::uint32_t worker;
+  bool idle;
+};
+struct Left {
+  std::uint32_t worker;
+};
+struct Read {  // parameters were sent to a worker that will compute from them (async)
+  std::uint32_t chunk;
+  std::uint32_t worker;
+};
+using Event = std::variant<Added, Applied, Joined, Ticked, Left, Read>;
+
+struct Rules {
+  Mode mode = Mode::kSync;
+  Grid grid;
+  std::uint64_t staleness = 0;
+  std::uint64_t first_step = 0;
+  std::uint64_t last_step = 0;  // steps [first, last) must all be applied at the end
+  bool must_finish = true;
+};
+
+// Problems found in the history of one server that holds `chunks`; empty: none.
+std::vector<std::string> check(const Rules& rules, const std::vector<std::uint32_t>& chunks,
+                               const std::vector<Event>& history);
+
+}  // namespace paceline::sim

@@ -1,0 +1,61 @@
+// A whole cluster of the real state machines under a seeded scheduler and a virtual clock.
+//
+// Links keep order and have random delays, so that messages of different links overtake
+// each other. Workers die before, during and after pushes, are taken for dead while they
+// live, and join. Instead of floats there are 64-bit words: the "gradient" of a tile is a
+// hash of all parameters it is computed from, sums wrap around and so do not depend on
+// their order. Hence a synchronous run ends with exactly the words of the one-process
+// reference if, and only if, every tile was computed from the right version everywhere and
+// counted once. Everything is a function of the seed: a failure is replayed by its seed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "data/share.h"
+#include "exchange/options.h"
+
+namespace paceline::sim {
+
+// A rule to break on purpose: the checker must notice.
+enum class Mutation {
+  kNone,
+  kCountDuplicates,    // a server adds what its state machine called a duplicate
+  kForgetTouched,      // a fenced server claims that nobody touched its open step
+  kReleaseReaders,     // a server answers reads that must wait
+  kOverwriteInUse,     // parameters land on those a worker is computing from
+};
+
+struct Scenario {
+  std::uint64_t seed = 1;
+  Mode mode = Mode::kSync;
+  Grid grid{97, 20, 3};
+  std::uint64_t epochs = 2;
+  std::uint32_t servers = 2;
+  std::uint32_t workers = 3;
+  std::uint32_t chunks_per_server = 2;
+  std::uint64_t staleness = 1;
+  bool whole_step = false;       // as with clipping: all chunks wait for the scalars
+  std::uint32_t deaths = 1;      // at most workers − 1
+  std::uint32_t false_deaths = 0;  // declared dead while they live
+  std::uint32_t joins = 0;
+  double stop_at = 0;            // virtual seconds; 0: never
+  double slow = 1;               // how much slower the last worker is
+  Mutation mutation = Mutation::kNone;
+};
+
+struct Outcome {
+  std::vector<std::string> problems;  // empty: all rules held
+  std::string ended;                  // the error the run ended with; empty: success
+  bool interrupted = false;
+  std::uint64_t saved_version = 0;
+  std::uint64_t examples = 0;         // as the chief counted them
+  std::uint64_t plans = 0;
+  std::uint64_t duplicates = 0;       // contributions that were seen already
+  std::uint64_t events = 0;
+};
+
+Outcome simulate(const Scenario& scenario);
+
+}  // namespace paceline::sim

@@ -1,0 +1,137 @@
+// Thousands of seeded clusters. A failure prints its seed: put it into kRegressions.
+#include "cluster/simulation.h"
+
+#include <gtest/gtest.h>
+
+namespace paceline::sim {
+namespace {
+
+std::string describe(const Scenario& scenario, const Outcome& outcome) {
+  std::string text = "seed " + std::to_string(scenario.seed) + " (" + outcome.ended + ")";
+  for (const std::string& problem : outcome.problems) text += "\n  " + problem;
+  return text.substr(0, 2000);
+}
+
+// A scenario that depends on the seed in all that may vary.
+Scenario varied(std::uint64_t seed, Mode mode) {
+  Scenario scenario;
+  scenario.seed = seed;
+  scenario.mode = mode;
+  scenario.servers = 1 + static_cast<std::uint32_t>(seed % 3);
+  scenario.workers = 1 + static_cast<std::uint32_t>(seed / 3 % 5);
+  scenario.chunks_per_server = 1 + static_cast<std::uint32_t>(seed / 15 % 3);
+  scenario.grid = {40 + seed % 60, 11 + seed % 13, 1 + seed % 4};
+  scenario.whole_step = seed % 2 == 0;
+  scenario.deaths = static_cast<std::uint32_t>(seed / 7) % scenario.workers;
+  scenario.slow = seed % 4 == 0 ? 5 : 1;
+  return scenario;
+}
+
+void expect_clean(const Scenario& scenario) {
+  const Outcome outcome = simulate(scenario);
+  EXPECT_TRUE(outcome.problems.empty()) << describe(scenario, outcome);
+  EXPECT_EQ(outcome.ended, "") << describe(scenario, outcome);
+}
+
+TEST(Simulation, SyncRunsWithDeathsEndWithTheWordsOfOneProcess) {
+  for (std::uint64_t seed = 1; seed <= 2000 && !::testing::Test::HasFailure(); ++seed) {
+    expect_clean(varied(seed, Mode::kSync));
+  }
+}
+
+TEST(Simulation, SyncRunsSurviveFalseDeathsAndJoins) {
+  for (std::uint64_t seed = 1; seed <= 1000 && !::testing::Test::HasFailure(); ++seed) {
+    Scenario scenario = varied(seed, Mode::kSync);
+    scenario.workers = 3 + static_cast<std::uint32_t>(seed % 3);
+    scenario.deaths = static_cast<std::uint32_t>(seed % 2);
+    scenario.false_deaths = 1;
+    scenario.joins = static_cast<std::uint32_t>(seed % 3);
+    expect_clean(scenario);
+  }
+}
+
+TEST(Simulation, AsyncRunsApplyEveryLeaseOnce) {
+  for (std::uint64_t seed = 1; seed <= 1000 && !::testing::Test::HasFailure(); ++seed) {
+    Scenario scenario = varied(seed, Mode::kAsync);
+    scenario.joins = static_cast<std::uint32_t>(seed % 2);
+    expect_clean(scenario);
+  }
+}
+
+TEST(Simulation, StalenessBoundHolds) {
+  for (std::uint64_t seed = 1; seed <= 1000 && !::testing::Test::HasFailure(); ++seed) {
+    Scenario scenario = varied(seed, Mode::kSsp);
+    scenario.staleness = seed % 4;
+    scenario.slow = 6;
+    scenario.joins = static_cast<std::uint32_t>(seed % 2);
+    expect_clean(scenario);
+  }
+}
+
+TEST(Simulation, StoppedRunsSaveAVersionThatIsCompleteEverywhere) {
+  std::uint64_t interrupted = 0;
+  for (std::uint64_t seed = 1; seed <= 500 && !::testing::Test::HasFailure(); ++seed) {
+    Scenario scenario = varied(seed, seed % 2 == 0 ? Mode::kSync : Mode::kAsync);
+    scenario.stop_at = 0.05 + 0.002 * static_cast<double>(seed % 100);
+    scenario.deaths = 0;
+    const Outcome outcome = simulate(scenario);
+    EXPECT_TRUE(outcome.problems.empty()) << describe(scenario, outcome);
+    interrupted += outcome.interrupted ? 1 : 0;
+  }
+  EXPECT_GT(interrupted, 100U);
+}
+
+TEST(Simulation, FaultsReallyHappen) {
+  std::uint64_t plans = 0;
+  std::uint64_t duplicates = 0;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const Outcome outcome = simulate(varied(seed, Mode::kSync));
+    plans += outcome.plans;
+    duplicates += outcome.duplicates;
+  }
+  EXPECT_GT(plans, 50U);
+  EXPECT_GT(duplicates, 20U);
+}
+
+TEST(Simulation, TheSameSeedGivesTheSameRun) {
+  const Outcome first = simulate(varied(77, Mode::kSync));
+  const Outcome second = simulate(varied(77, Mode::kSync));
+  EXPECT_EQ(first.events, second.events);
+}
+
+// Each rule is broken on purpose; some seed must notice, or the checker checks nothing.
+class BrokenRule : public ::testing::TestWithParam<std::pair<Mutation, Mode>> {};
+
+TEST_P(BrokenRule, IsNoticed) {
+  const auto [mutation, mode] = GetParam();
+  std::uint64_t noticed = 0;
+  for (std::uint64_t seed = 1; seed <= 600; ++seed) {
+    Scenario scenario = varied(seed, mode);
+    scenario.workers = 3;
+    scenario.deaths = 1 + static_cast<std::uint32_t>(seed % 2);
+    scenario.false_deaths = mode == Mode::kSync ? 1 : 0;
+    scenario.staleness = 0;
+    scenario.slow = 6;
+    if (scenario.deaths == 2) scenario.false_deaths = 0;
+    if (mutation == Mutation::kForgetTouched) {
+      // Two tiles for three workers: the one in the middle has nothing to compute, so it
+      // has begun nothing when the other two die.
+      scenario.grid = {60, 6, 3};
+      scenario.deaths = 2;
+      scenario.false_deaths = 0;
+    }
+    scenario.mutation = mutation;
+    noticed += simulate(scenario).problems.empty() ? 0 : 1;
+  }
+  EXPECT_GT(noticed, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Simulation, BrokenRule,
+    ::testing::Values(std::pair(Mutation::kCountDuplicates, Mode::kSync),
+                      std::pair(Mutation::kForgetTouched, Mode::kSync),
+                      std::pair(Mutation::kReleaseReaders, Mode::kSsp),
+                      std::pair(Mutation::kOverwriteInUse, Mode::kSync)));
+
+}  // namespace
+}  // namespace paceline::sim
