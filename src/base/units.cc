@@ -101,7 +101,10 @@ Duration parse_duration(std::string_view text) {
   constexpr std::array<std::pair<std::string_view, double>, 6> kUnits = {
       {{"", 1.0}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {"min", 60.0}, {"h", 3600.0}}};
   for (const auto& [name, factor] : kUnits) {
-    if (unit == name && value * factor < 1e9) return from_seconds(value * factor);
+    // Rounded: "100us" must not become 99,999 ns because 1e-6 is not exact.
+    if (unit == name && value * factor < 1e9) {
+      return std::chrono::round<Duration>(std::chrono::duration<double>(value * factor));
+    }
   }
   throw ConfigError("'{}' is not a duration such as 250ms, 2s or 5min", text);
 }

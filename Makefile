@@ -1,0 +1,49 @@
+# What a developer does, by name; `make` alone lists it. The work is done by CMake (see
+# CMakePresets.json) and by the scripts in tools/.
+
+JOBS ?= $(shell nproc)
+SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cc')
+
+.DEFAULT_GOAL := help
+.PHONY: help build test test-asan test-tsan ci check format tidy clean packages
+.NOTPARALLEL:
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: packages ## build everything, optimized, into build/release
+	cmake --preset release -DPACELINE_TESTS=ON
+	cmake --build build/release -j $(JOBS)
+
+test: check build ## checks and all tests: what CI runs
+	ctest --test-dir build/release --output-on-failure -j $(JOBS)
+
+test-asan: packages ## all tests under the address and undefined-behaviour sanitizers
+	cmake --preset asan
+	cmake --build build/asan -j $(JOBS)
+	ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+
+test-tsan: packages ## all tests under the thread sanitizer
+	cmake --preset tsan
+	cmake --build build/tsan -j $(JOBS)
+	ctest --test-dir build/tsan --output-on-failure -j $(JOBS)
+
+ci: ## what .ci/run runs: all of the above
+	bash .ci/run
+
+check: packages ## layers of the source tree, paths in the documentation, formatting
+	tools/check_layers
+	tools/check_docs
+	clang-format --dry-run --Werror $(SOURCES)
+
+format: packages ## format all sources
+	clang-format -i $(SOURCES)
+
+tidy: build ## clang-tidy over all sources
+	clang-tidy --quiet -p build/release $(filter src/%.cc apps/%.cc,$(SOURCES))
+
+clean: ## delete everything that was built
+	rm -rf build
+
+packages:
+	@tools/packages install build test

@@ -1,0 +1,48 @@
+// What the commands do, as functions: the commands parse, call one of these and show what
+// it returns. Each throws an Error when it cannot do its work.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "cli/options.h"
+#include "cli/reporter.h"
+
+namespace paceline {
+
+struct Evaluation {
+  std::string checkpoint;  // the file that was evaluated
+  std::string data;        // "mnist/test"
+  std::uint64_t examples = 0;
+  double loss = 0;
+  double accuracy = 0;
+};
+
+struct Predictions {
+  std::size_t classes = 0;
+  std::vector<float> probabilities;  // [examples, classes]
+};
+
+struct Actions {
+  // Runs to the end, the data fetched first when it is not there.
+  std::function<void(const RunConfig&, Reporter&)> train;
+  // What a run would need, without starting it: an object for people and machines.
+  std::function<nlohmann::json(const RunConfig&)> estimate;
+  std::function<Evaluation(const EvaluateOptions&)> evaluate;
+  std::function<Predictions(const PredictOptions&)> predict;
+  // The checkpoints of a run directory: an array of objects, oldest first.
+  std::function<nlohmann::json(const std::filesystem::path&)> checkpoints;
+  std::function<void(const BenchOptions&, std::ostream&)> bench;
+  std::function<void(const RoleOptions&)> role;
+};
+
+// The real ones.
+Actions make_actions();
+
+}  // namespace paceline

@@ -1,0 +1,32 @@
+#include <memory>
+
+#include "cli/commands/commands.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  paceline bench
+  paceline bench softmax.batch100 mnist.vs_ddp
+  paceline bench --json
+)";
+
+}  // namespace
+
+void add_bench_command(CLI::App& root, const CommandContext& context) {
+  CLI::App& command = *root.add_subcommand(
+      "bench",
+      "Measures against peers and bare limits. Each figure is a line: name, value, unit, "
+      "target, verdict (ok or short), and the absolute figures of both sides.");
+  command.footer(kExamples);
+  auto options = options_of<BenchOptions>(command, context);
+  command.add_option("NAME", options->names, "figures to measure [all]");
+  command.add_flag("--list", options->list, "show the names of the figures, measure nothing");
+  command.add_flag("--json", options->json, "one JSON object per line");
+}
+
+void run(const BenchOptions& options, const Session& session) {
+  session.actions.bench(options, session.out);
+}
+
+}  // namespace paceline

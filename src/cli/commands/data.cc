@@ -1,0 +1,95 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "cli/commands/commands.h"
+#include "cli/console.h"
+#include "cli/format.h"
+#include "data/fetch.h"
+#include "data/known_sets.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kExamples = R"(Examples:
+  paceline data get mnist
+  paceline data list
+)";
+
+void add_get(CLI::App& data, const CommandContext& context) {
+  CLI::App& command = *data.add_subcommand(
+      "get",
+      "Fetches datasets into the cache. Files are checked against known sums; what is "
+      "there already is not fetched again.");
+  auto options = options_of<DataGetOptions>(command, context);
+  options->data_dir = context.environment.cache_dir;
+  command.add_option("NAME", options->names, join(known_set_names(), ", "))->required();
+  command
+      .add_option("--data-dir", options->data_dir, "where datasets are kept [~/.cache/paceline]")
+      ->option_text("PATH");
+}
+
+void add_list(CLI::App& data, const CommandContext& context) {
+  CLI::App& command =
+      *data.add_subcommand("list", "Shows which datasets are known and which are here.");
+  auto options = options_of<DataListOptions>(command, context);
+  options->data_dir = context.environment.cache_dir;
+  command
+      .add_option("--data-dir", options->data_dir, "where datasets are kept [~/.cache/paceline]")
+      ->option_text("PATH");
+  command.add_flag("--json", options->json, "one JSON object");
+}
+
+nlohmann::json describe(const KnownSet& set, const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  for (const DataFile& file : set.files) bytes += file.bytes;
+  return {{"name", set.name},
+          {"bytes", bytes},
+          {"here", is_complete(set, folder)},
+          {"folder", folder.string()}};
+}
+
+}  // namespace
+
+void add_data_command(CLI::App& root, const CommandContext& context) {
+  CLI::App& command = *root.add_subcommand("data", "Fetches and lists datasets.");
+  command.footer(kExamples);
+  add_get(command, context);
+  add_list(command, context);
+}
+
+void run(const DataGetOptions& options, const Session& session) {
+  // All names first: a misspelt one should not come to light after a long download.
+  std::vector<KnownSet> sets;
+  for (const std::string& name : options.names) sets.push_back(known_set(name));
+  for (const KnownSet& set : sets) {
+    const fs::path folder = fetch(set, options.data_dir, [&](std::string_view sentence) {
+      session.out << sentence << std::endl;
+    });
+    session.out << fmt::format("{} is in {}", set.name, folder.string()) << std::endl;
+  }
+}
+
+void run(const DataListOptions& options, const Session& session) {
+  nlohmann::json sets = nlohmann::json::array();
+  for (const std::string& name : known_set_names()) {
+    sets.push_back(describe(known_set(name), options.data_dir / name));
+  }
+  if (options.json) {
+    session.out << nlohmann::json{{"datasets", sets}} << "\n";
+    return;
+  }
+  std::vector<std::vector<std::string>> rows;
+  for (const auto& set : sets) {
+    rows.push_back({set["name"], format_bytes(set["bytes"]), set["here"] ? "here" : "not here",
+                    set["here"] ? set["folder"] : ""});
+  }
+  session.out << format_table(rows);
+}
+
+}  // namespace paceline

@@ -1,0 +1,47 @@
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/commands/commands.h"
+#include "cli/format.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  paceline evaluate runs/mnist-20240131-120000
+  paceline evaluate runs/mnist-20240131-120000 --data fashion-mnist --json
+)";
+
+}  // namespace
+
+void add_evaluate_command(CLI::App& root, const CommandContext& context) {
+  CLI::App& command = *root.add_subcommand(
+      "evaluate",
+      "Tests a trained model. It prints the loss and the accuracy on the test examples.");
+  command.footer(kExamples);
+  auto options = options_of<EvaluateOptions>(command, context);
+  command
+      .add_option("RUN", options->target, "run directory (its newest checkpoint) or a checkpoint")
+      ->required();
+  command.add_option("--data", options->data, "test on another dataset [that of the run]")
+      ->option_text("NAME");
+  command.add_option("--data-dir", options->data_dir, "where datasets are kept [that of the run]")
+      ->option_text("PATH");
+  command.add_flag("--json", options->json, "one JSON object");
+}
+
+void run(const EvaluateOptions& options, const Session& session) {
+  const Evaluation result = session.actions.evaluate(options);
+  const nlohmann::json object = {{"checkpoint", result.checkpoint},
+                                 {"data", result.data},
+                                 {"examples", result.examples},
+                                 {"loss", result.loss},
+                                 {"accuracy", result.accuracy}};
+  if (options.json) {
+    session.out << object << "\n";
+  } else {
+    session.out << format_object(object);
+  }
+}
+
+}  // namespace paceline

@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "cli/commands/commands.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  paceline predict runs/mnist-20240131-120000 --input t10k-images-idx3-ubyte.gz
+  paceline predict RUN --input images.idx --output labels.txt --probabilities
+)";
+
+// One line per example: the most probable label, then perhaps all probabilities.
+std::string lines(const Predictions& predictions, bool with_probabilities) {
+  PACELINE_CHECK(predictions.classes > 0);
+  std::string out;
+  std::span<const float> rest(predictions.probabilities);
+  while (!rest.empty()) {
+    const auto row = rest.first(predictions.classes);
+    rest = rest.subspan(predictions.classes);
+    out += fmt::format("{}", std::max_element(row.begin(), row.end()) - row.begin());
+    if (with_probabilities) {
+      for (const float probability : row) out += fmt::format("\t{:.6g}", probability);
+    }
+    out += "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_predict_command(CLI::App& root, const CommandContext& context) {
+  CLI::App& command = *root.add_subcommand(
+      "predict",
+      "Labels images with a trained model. It writes one label per line, in the order "
+      "of the images.");
+  command.footer(kExamples);
+  auto options = options_of<PredictOptions>(command, context);
+  command
+      .add_option("RUN", options->target, "run directory (its newest checkpoint) or a checkpoint")
+      ->required();
+  command.add_option("--input", options->input, "images in IDX format, gzipped or not")
+      ->option_text("FILE")
+      ->required();
+  command.add_option("--output", options->output, "where to write [standard output]")
+      ->option_text("FILE");
+  command.add_flag("--probabilities", options->probabilities,
+                   "after the label, the probability of each class, separated by tabs");
+}
+
+void run(const PredictOptions& options, const Session& session) {
+  const std::string text = lines(session.actions.predict(options), options.probabilities);
+  if (options.output.empty()) {
+    session.out << text << std::flush;
+  } else {
+    write_atomically(options.output, text);
+  }
+}
+
+}  // namespace paceline

@@ -1,0 +1,37 @@
+#include <memory>
+
+#include "base/error.h"
+#include "cli/commands/commands.h"
+#include "cli/recipe.h"
+
+namespace paceline {
+
+void add_role_command(CLI::App& root, const CommandContext& context) {
+  CLI::App& command =
+      *root.add_subcommand("role", "One process of a run, started by its launcher.");
+  command.group("");
+  auto options = std::make_shared<RoleOptions>();
+  command.add_option("ROLE", options->role, "chief, server, worker or evaluator")
+      ->required()
+      ->check(CLI::IsMember({"chief", "server", "worker", "evaluator"}));
+  command.add_option("--config", options->config, "config.toml of the run")
+      ->option_text("FILE")
+      ->required();
+  command.add_option("--name", options->name, "e.g. server0")->option_text("NAME")->required();
+  command.add_option("--chief", options->chief, "address of the chief")->option_text("ADDRESS");
+  command.add_option("--announce-fd", options->announce_fd, "descriptor to write the address to")
+      ->option_text("N");
+  command.final_callback([options, context] {
+    if (options->role != "chief" && options->chief.empty()) {
+      throw ConfigError("role {} needs --chief ADDRESS", options->role);
+    }
+    options->run = read_config(options->config);
+    context.parsed = *options;
+  });
+}
+
+void run(const RoleOptions& options, const Session& session) {
+  session.actions.role(options);
+}
+
+}  // namespace paceline

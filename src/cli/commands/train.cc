@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "cli/commands/commands.h"
+#include "cli/console.h"
+#include "cli/flags.h"
+#include "cli/format.h"
+#include "cli/recipe.h"
+#include "cli/resolve.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  paceline train mnist
+  paceline train mnist --workers 3 --servers 2 --batch 200 --rate 1.0
+  paceline train fashion-mnist --mode ssp --staleness 4 --run-dir runs/ssp
+  paceline train --resume runs/ssp --epochs 20 --workers 4
+  paceline train my/recipe.toml --json | jq .test_accuracy
+)";
+
+// What the command line holds besides settings, until the recipe has been read.
+struct TrainWords {
+  ConfigSources sources;
+  TrainOptions options;
+};
+
+ConsoleOptions console_options(const TrainOptions& options, const Environment& environment) {
+  ConsoleOptions console;
+  console.mode = options.json           ? ConsoleMode::kJson
+                 : environment.terminal ? ConsoleMode::kTerminal
+                                        : ConsoleMode::kPlain;
+  console.quiet = options.quiet;
+  console.color = environment.color;
+  console.columns = environment.columns;
+  return console;
+}
+
+void dry_run(const TrainOptions& options, const Session& session) {
+  const std::string config = config_toml(options.config);
+  const nlohmann::json estimate = session.actions.estimate(options.config);
+  if (options.json) {
+    session.out << nlohmann::json{{"type", "dry-run"}, {"config", config}, {"estimate", estimate}}
+                << "\n";
+  } else {
+    session.out << config << "\n# This run would need\n" << format_object(estimate);
+  }
+}
+
+}  // namespace
+
+void add_train_command(CLI::App& root, const CommandContext& context) {
+  CLI::App& command = *root.add_subcommand(
+      "train",
+      "Trains a model as a recipe says. Flags override the recipe, the recipe overrides the "
+      "defaults in brackets. The run leaves a directory with its configuration, metrics, "
+      "summary, checkpoints and logs.");
+  command.footer(kExamples);
+  auto words = std::make_shared<TrainWords>();
+  command.add_option("RECIPE", words->sources.recipe,
+                     fmt::format("name or path of a recipe: {}",
+                                 join(recipe_names(context.environment.recipes), ", ")));
+  command.add_flag("--json", words->options.json, "one JSON object per line");
+  command.add_flag("--quiet", words->options.quiet, "only warnings and the summary");
+  command.add_flag("--dry-run", words->options.dry_run,
+                   "show the configuration and what the run needs, start nothing");
+  add_setting_flags(command, words->sources.flags);
+  command.final_callback([words, context] {
+    if (words->sources.recipe.empty() && words->sources.flags.empty()) {
+      throw ConfigError("train what? Name a recipe: {}",
+                        join(recipe_names(context.environment.recipes), ", "));
+    }
+    words->options.config = resolve(words->sources, context.environment);
+    context.parsed = words->options;
+  });
+}
+
+void run(const TrainOptions& options, const Session& session) {
+  if (options.dry_run) return dry_run(options, session);
+  Console console(session.out, session.err, console_options(options, session.environment));
+  session.actions.train(options.config, console);
+}
+
+}  // namespace paceline

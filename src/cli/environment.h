@@ -1,0 +1,29 @@
+// What the process finds around it, read once and passed on as plain data: nothing else
+// in the program looks at environment variables, the terminal or the calendar.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace paceline {
+
+struct Environment {
+  std::filesystem::path cache_dir;             // datasets, unless --data-dir is given
+  std::vector<std::filesystem::path> recipes;  // directories with recipes, best first
+  bool terminal = false;                       // standard output redraws lines
+  bool color = false;
+  int columns = 80;
+  std::chrono::system_clock::time_point now;
+};
+
+// Variables as a function, so that tests need not touch the real ones: NO_COLOR, COLUMNS,
+// TERM, XDG_CACHE_HOME, HOME. `window_columns` is 0 when standard output is no terminal.
+Environment read_environment(const char* (*variable)(const char*), bool output_is_terminal,
+                             int window_columns);
+
+// Of this process.
+Environment current_environment();
+
+}  // namespace paceline

@@ -1,0 +1,77 @@
+// What a command line asks for, as plain data: one struct per command.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "train/run_config.h"
+
+namespace paceline {
+
+struct ShowText {  // --help, --version
+  std::string text;
+};
+
+struct TrainOptions {
+  RunConfig config;
+  bool json = false;
+  bool quiet = false;
+  bool dry_run = false;
+};
+
+struct EvaluateOptions {
+  std::filesystem::path target;  // run directory or checkpoint
+  std::string data;              // empty: what the run was trained on
+  std::filesystem::path data_dir;
+  bool json = false;
+};
+
+struct PredictOptions {
+  std::filesystem::path target;  // run directory or checkpoint
+  std::filesystem::path input;   // IDX images, gzipped or not
+  std::filesystem::path output;  // empty: standard output
+  bool probabilities = false;
+};
+
+struct InspectOptions {
+  std::string target;  // run directory, recipe name or recipe file
+  bool json = false;
+};
+
+struct DataGetOptions {
+  std::vector<std::string> names;
+  std::filesystem::path data_dir;
+};
+
+struct DataListOptions {
+  std::filesystem::path data_dir;
+  bool json = false;
+};
+
+struct BenchOptions {
+  std::vector<std::string> names;  // empty: all
+  bool json = false;
+  bool list = false;
+};
+
+struct SettingsOptions {
+  bool markdown = false;
+};
+
+// One process of a run, started by the launcher of that run.
+struct RoleOptions {
+  std::string role;              // chief, server, worker, evaluator
+  std::string name;              // "server0": in logs and messages
+  std::filesystem::path config;  // the run's config.toml
+  RunConfig run;                 // its content
+  std::string chief;             // address of the chief; empty for the chief itself
+  int announce_fd = -1;          // where to write the own address when it is known; -1: nowhere
+};
+
+using ParsedCommand =
+    std::variant<ShowText, TrainOptions, EvaluateOptions, PredictOptions, InspectOptions,
+                 DataGetOptions, DataListOptions, BenchOptions, SettingsOptions, RoleOptions>;
+
+}  // namespace paceline

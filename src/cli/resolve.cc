@@ -1,0 +1,74 @@
+#include "cli/resolve.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "cli/recipe.h"
+#include "cli/settings.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+RunConfig base_config(const ConfigSources& sources, const Environment& environment) {
+  const auto resume = sources.flags.find("resume");
+  if (resume == sources.flags.end()) {
+    if (sources.recipe.empty()) {
+      RunConfig config;
+      config.recipe = "custom";
+      return config;
+    }
+    return read_recipe(find_recipe(sources.recipe, environment.recipes));
+  }
+  if (!sources.recipe.empty()) {
+    throw ConfigError("--resume {} brings its own configuration: leave out the recipe '{}'",
+                      resume->second, sources.recipe);
+  }
+  const fs::path file = fs::path(resume->second) / "config.toml";
+  if (!fs::exists(file)) {
+    throw ConfigError("--resume {}: not a run directory: it has no config.toml", resume->second);
+  }
+  RunConfig config = read_config(file);
+  config.run_dir = resume->second;
+  return config;
+}
+
+void apply_flags(const std::map<std::string, std::string>& flags, RunConfig& config) {
+  for (const auto& [key, value] : flags) {
+    const Setting* setting = find_setting(key);
+    PACELINE_CHECK(setting != nullptr);
+    try {
+      setting->parse(config, value);
+    } catch (const ConfigError& error) {
+      throw ConfigError("--{}: {}", key, error.what());
+    }
+  }
+}
+
+}  // namespace
+
+RunConfig resolve(const ConfigSources& sources, const Environment& environment) {
+  RunConfig config = base_config(sources, environment);
+  apply_flags(sources.flags, config);
+  if (config.data.dir.empty() && config.data.name != "idx") {
+    config.data.dir = environment.cache_dir;
+  }
+  if (config.run_dir.empty()) config.run_dir = default_run_dir(config.recipe, environment.now);
+  config.order.seed = config.seed;
+  validate(config, sources.flags);
+  return config;
+}
+
+fs::path default_run_dir(const std::string& recipe, std::chrono::system_clock::time_point now) {
+  const std::time_t time = std::chrono::system_clock::to_time_t(now);
+  const std::string name = fmt::format("{}-{:%Y%m%d-%H%M%S}", recipe, fmt::localtime(time));
+  fs::path directory = fs::path("runs") / name;
+  for (int suffix = 2; fs::exists(directory); ++suffix) {
+    directory = fs::path("runs") / fmt::format("{}-{}", name, suffix);
+  }
+  return directory;
+}
+
+}  // namespace paceline

@@ -1,0 +1,189 @@
+#include "cli/settings.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace paceline {
+namespace {
+
+// A reference to one field of a RunConfig, as the builders want it.
+#define FIELD(name)      \
+  [](auto& c) -> auto& { \
+    return c.name;       \
+  }
+
+Setting with_scope(Setting setting, SettingScope scope) {
+  setting.scope = scope;
+  return setting;
+}
+
+Setting with_default(Setting setting, std::string text) {
+  setting.default_text = std::move(text);
+  return setting;
+}
+
+std::vector<Setting> data_settings() {
+  return {
+      text("data", FIELD(data.name), "what is learned from",
+           {"mnist", "fashion-mnist", "synthetic", "idx"}),
+      with_default(path("data-dir", FIELD(data.dir),
+                        "where datasets are kept; idx: folder of the four files"),
+                   "~/.cache/paceline"),
+      integer("data-limit", FIELD(data.limit), "use only the first N training examples; 0: all"),
+      integer("data-classes", FIELD(data.classes), "idx: number of labels", 2, 1U << 16),
+      integer("synthetic-examples", FIELD(data.synthetic.examples), "synthetic: training examples",
+              1),
+      integer("synthetic-test-examples", FIELD(data.synthetic.test_examples),
+              "synthetic: test examples", 1),
+      integer("synthetic-width", FIELD(data.synthetic.width), "synthetic: bytes per example", 1,
+              1U << 20),
+      integer("synthetic-classes", FIELD(data.synthetic.classes), "synthetic: number of labels", 2,
+              1U << 16),
+      integer("synthetic-seed", FIELD(data.synthetic.seed),
+              "synthetic: another seed, other examples"),
+      choice("order", FIELD(order.kind), "order of the examples in an epoch",
+             {"full", "blocks", "sequential"}),
+      integer("order-block", FIELD(order.block), "blocks: rows per block", 1),
+      integer("order-window", FIELD(order.window), "blocks: rows are mixed within N blocks", 1),
+      integer("loader-depth", FIELD(loader.depth), "shares read ahead; 0: read when needed", 0, 64),
+      integer("loader-threads", FIELD(loader.threads), "threads that read ahead", 1, 64),
+  };
+}
+
+std::vector<Setting> learning_settings() {
+  return {
+      text("model", FIELD(model), "what is learned", {"softmax"}),
+      integer("seed", FIELD(seed), "of the starting values and of the order"),
+      integer("batch", FIELD(batch), "examples per step, over all workers", 1),
+      integer("tile", FIELD(tile), "examples per tile; 0: at most 64 tiles per step"),
+      integer("epochs", FIELD(epochs), "passes over the training examples", 1),
+      number("clip", FIELD(clip), "largest norm of a step's gradient; 0: no limit", kNotNegative),
+      choice("nonfinite", FIELD(nonfinite),
+             "what a step with an infinite or undefined gradient does", {"stop", "skip", "ignore"}),
+      choice("reduction", FIELD(reduction), "how the gradients of a step's examples combine",
+             {"mean", "sum"}),
+      number("sum-factor", FIELD(sum_factor),
+             "sum: the mean times X; 0: times the workers at the start", kNotNegative),
+  };
+}
+
+std::vector<Setting> optimizer_settings() {
+  return {
+      choice("optimizer", FIELD(optimizer.kind), "update rule",
+             {"sgd", "momentum", "adagrad", "adam"}),
+      number("rate", FIELD(schedule.rate), "learning rate", kPositive),
+      number("momentum", FIELD(optimizer.momentum), "momentum: share kept of the last update",
+             kFraction),
+      number("beta1", FIELD(optimizer.beta1), "adam: decay of the gradient's average", kFraction),
+      number("beta2", FIELD(optimizer.beta2), "adam: decay of the square's average", kFraction),
+      number("epsilon", FIELD(optimizer.epsilon), "adagrad, adam: added to the denominator",
+             kPositive),
+      number("decay", FIELD(optimizer.decay), "weight decay (L2, added to the gradient)",
+             kNotNegative),
+      choice("schedule", FIELD(schedule.kind), "how the rate changes over the run",
+             {"constant", "step", "cosine"}),
+      integer("reference-batch", FIELD(schedule.reference_batch),
+              "scale the rate by batch/N; 0: do not"),
+      number("warmup-epochs", FIELD(schedule.warmup_epochs), "rise linearly from 0 over X epochs",
+             kNotNegative),
+      number("step-epochs", FIELD(schedule.step_epochs), "step: change every X epochs", kPositive),
+      number("step-factor", FIELD(schedule.step_factor), "step: multiply the rate by X", kPositive),
+      number("final-rate", FIELD(schedule.final_rate), "cosine: rate at the end", kNotNegative),
+  };
+}
+
+std::vector<Setting> exchange_settings() {
+  return {
+      choice("exchange", FIELD(exchange), "parameter servers, or threads that share memory",
+             {"ps", "local"}),
+      choice("mode", FIELD(mode), "when workers see each other's updates",
+             {"sync", "async", "ssp"}),
+      integer("staleness", FIELD(staleness), "ssp: clocks a reader may be ahead"),
+      boolean("deterministic", FIELD(deterministic), "the same bits under any cut or fault"),
+      integer("workers", FIELD(workers), "processes that compute gradients", 1, 1024),
+      integer("servers", FIELD(servers), "processes that keep the parameters", 1, 1024),
+      integer("lease-block", FIELD(lease_block), "async, ssp: steps leased ahead at a time", 1),
+      boolean("worker-eval", FIELD(worker_eval), "async, ssp: each worker tests its own view"),
+  };
+}
+
+std::vector<Setting> process_settings() {
+  using namespace std::chrono_literals;
+  return {
+      choice("transport", FIELD(transport), "sockets between the roles", {"unix", "tcp"}),
+      text("listen", FIELD(listen), "tcp: address the roles bind to"),
+      boolean("insecure", FIELD(insecure), "allow addresses other than loopback"),
+      duration("heartbeat", FIELD(heartbeat), "how often a role says that it lives", 1ms),
+      duration("member-timeout", FIELD(member_timeout), "silence after which a role is dead", 1ms),
+      duration("deadline", FIELD(deadline), "no wait is longer than this", 1ms),
+      duration("start-timeout", FIELD(start_timeout), "time for all roles to register", 1ms),
+      duration("spin", FIELD(spin), "polling before a wait blocks", 0ms),
+      bytes("memory-limit", FIELD(memory_limit), "for all roles on this host; 0: what is free"),
+  };
+}
+
+std::vector<Setting> output_settings() {
+  return {
+      with_scope(text("recipe", FIELD(recipe), "name of the recipe"), SettingScope::kResolved),
+      with_scope(with_default(path("run-dir", FIELD(run_dir), "directory the run leaves behind"),
+                              "runs/RECIPE-TIME"),
+                 SettingScope::kCommandLine),
+      with_scope(with_default(path("resume", FIELD(resume), "run directory to go on from"), "none"),
+                 SettingScope::kCommandLine),
+      integer("checkpoint-every", FIELD(checkpoint_every), "epochs; 0: only at the end"),
+      integer("keep-checkpoints", FIELD(keep_checkpoints), "older ones are deleted", 1),
+      text("log-level", FIELD(log_level), "least important line in the logs",
+           {"trace", "debug", "info", "warning", "error"}),
+  };
+}
+
+#undef FIELD
+
+std::vector<Setting> make_settings() {
+  const std::pair<const char*, std::vector<Setting>> sections[] = {
+      {"Data", data_settings()},           {"Learning", learning_settings()},
+      {"Optimizer", optimizer_settings()}, {"Exchange", exchange_settings()},
+      {"Processes", process_settings()},   {"Run directory", output_settings()},
+  };
+  const RunConfig defaults;
+  std::vector<Setting> all;
+  for (const auto& [section, rows] : sections) {
+    for (Setting row : rows) {
+      row.section = section;
+      if (row.default_text.empty()) row.default_text = row.format(defaults);
+      all.push_back(std::move(row));
+    }
+  }
+  return all;
+}
+
+std::vector<std::string> keys_where(bool (*holds)(SettingScope)) {
+  std::vector<std::string> keys;
+  for (const Setting& setting : settings()) {
+    if (holds(setting.scope)) keys.push_back(setting.key);
+  }
+  return keys;
+}
+
+}  // namespace
+
+std::span<const Setting> settings() {
+  static const std::vector<Setting> table = make_settings();
+  return table;
+}
+
+const Setting* find_setting(std::string_view key) {
+  const auto all = settings();
+  const auto found = std::ranges::find(all, key, &Setting::key);
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> recipe_keys() {
+  return keys_where([](SettingScope scope) { return scope == SettingScope::kEverywhere; });
+}
+
+std::vector<std::string> flag_keys() {
+  return keys_where([](SettingScope scope) { return scope != SettingScope::kResolved; });
+}
+
+}  // namespace paceline

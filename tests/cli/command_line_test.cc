@@ -1,0 +1,195 @@
+#include "cli/command_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+#include "cli/format.h"
+#include "cli/recipe.h"
+#include "cli/settings.h"
+#include "cli_testing.h"
+
+namespace paceline {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Environment environment() {
+  Environment made;
+  made.cache_dir = "/cache";
+  made.recipes = {PACELINE_SOURCE_DIR "recipes"};
+  return made;
+}
+
+ParsedCommand parse(const std::vector<std::string>& words) {
+  return parse_command_line(words, environment());
+}
+
+template <typename Options>
+Options parse_as(const std::vector<std::string>& words) {
+  return std::get<Options>(parse(words));
+}
+
+std::string refusal(const std::vector<std::string>& words) {
+  return message_of<ConfigError>([&] { parse(words); });
+}
+
+const std::vector<std::vector<std::string>> kCommands = {
+    {"train"},       {"evaluate"},     {"predict"}, {"inspect"},  {"data"},
+    {"data", "get"}, {"data", "list"}, {"bench"},   {"settings"}, {"role"}};
+
+std::string help_of(std::vector<std::string> words) {
+  words.emplace_back("--help");
+  return parse_as<ShowText>(words).text;
+}
+
+TEST(CommandLine, TrainTakesARecipeAndSettings) {
+  const auto options = parse_as<TrainOptions>(
+      {"train", "mnist", "--batch", "50", "--rate=0.25", "--deterministic", "--json"});
+  EXPECT_EQ(options.config.recipe, "mnist");
+  EXPECT_EQ(options.config.batch, 50U);
+  EXPECT_EQ(options.config.schedule.rate, 0.25);
+  EXPECT_TRUE(options.config.deterministic);
+  EXPECT_TRUE(options.json);
+  EXPECT_FALSE(options.quiet);
+  EXPECT_FALSE(options.dry_run);
+}
+
+TEST(CommandLine, FlagsMayStandBeforeTheRecipe) {
+  const auto options = parse_as<TrainOptions>({"train", "--batch", "50", "--quiet", "mnist"});
+  EXPECT_EQ(options.config.recipe, "mnist");
+  EXPECT_EQ(options.config.batch, 50U);
+  EXPECT_TRUE(options.quiet);
+}
+
+TEST(CommandLine, TheLastOfRepeatedFlagsWins) {
+  EXPECT_EQ(parse_as<TrainOptions>({"train", "mnist", "--batch", "1", "--batch", "2"}).config.batch,
+            2U);
+}
+
+TEST(CommandLine, EverySettingIsAFlagOfTrain) {
+  for (const Setting& setting : settings()) {
+    if (setting.scope == SettingScope::kResolved || setting.key == "resume") continue;
+    const std::string value = setting.format(RunConfig{});
+    const bool boolean = setting.type == SettingType::kBoolean;
+    const std::string flag = boolean && value == "false" ? "--no-" : "--";
+    std::vector<std::string> words = {"train", "mnist", flag + setting.key};
+    if (!boolean) words.push_back(value.empty() ? "x" : value);
+    try {
+      parse(words);
+    } catch (const ConfigError& error) {
+      // The defaults of settings for other modes may be refused, but not as unknown.
+      EXPECT_THAT(error.what(), HasSubstr("has no effect without")) << setting.key;
+    }
+  }
+}
+
+TEST(CommandLine, TrainNeedsSomethingToTrain) {
+  EXPECT_EQ(refusal({"train"}), "train what? Name a recipe: fashion-mnist, mnist, synthetic");
+}
+
+TEST(CommandLine, UnknownWordsAreRefusedWithASuggestion) {
+  EXPECT_EQ(refusal({"trian", "mnist"}),
+            "'trian' is not a command of paceline — did you mean 'train'? (see 'paceline --help')");
+  EXPECT_EQ(refusal({"train", "--bach", "32", "mnist"}),
+            "unknown option '--bach' — did you mean '--batch'? (see 'paceline train --help')");
+  EXPECT_EQ(refusal({"train", "mnist", "--bach=32"}),
+            "unknown option '--bach' — did you mean '--batch'? (see 'paceline train --help')");
+  EXPECT_EQ(refusal({"data", "gett"}),
+            "'gett' is not a command of paceline data — did you mean 'get'? (see 'paceline data "
+            "--help')");
+  EXPECT_EQ(refusal({"evaluate", "x", "--date", "3"}),
+            "unknown option '--date' — did you mean '--data'? (see 'paceline evaluate --help')");
+  EXPECT_THAT(refusal({"train", "minst"}), HasSubstr("did you mean 'mnist'?"));
+  EXPECT_THAT(refusal({"train", "mnist", "--mode", "asinc"}),
+              HasSubstr("--mode: 'asinc' is not one of sync, async, ssp"));
+}
+
+TEST(CommandLine, MissingAndSuperfluousWordsAreRefused) {
+  EXPECT_THAT(refusal({"train", "mnist", "--batch"}), HasSubstr("--batch"));
+  EXPECT_THAT(refusal({"evaluate"}), HasSubstr("RUN"));
+  EXPECT_THAT(refusal({"predict", "run"}), HasSubstr("--input"));
+  EXPECT_THAT(refusal({"data", "get"}), HasSubstr("NAME"));
+  EXPECT_THAT(refusal({"train", "mnist", "another"}), HasSubstr("another"));
+  EXPECT_THAT(refusal({"train", "mnist", "--batch", "-1"}),
+              HasSubstr("--batch: must be at least 1, not -1"));
+}
+
+TEST(CommandLine, EvaluatePredictInspectAndBenchAreReadWhole) {
+  const auto evaluate =
+      parse_as<EvaluateOptions>({"evaluate", "runs/a", "--data", "mnist", "--json"});
+  EXPECT_EQ(evaluate.target, "runs/a");
+  EXPECT_EQ(evaluate.data, "mnist");
+  EXPECT_TRUE(evaluate.json);
+
+  const auto predict = parse_as<PredictOptions>(
+      {"predict", "runs/a", "--input", "i.gz", "--output", "o", "--probabilities"});
+  EXPECT_EQ(predict.target, "runs/a");
+  EXPECT_EQ(predict.input, "i.gz");
+  EXPECT_EQ(predict.output, "o");
+  EXPECT_TRUE(predict.probabilities);
+
+  EXPECT_EQ(parse_as<InspectOptions>({"inspect", "mnist"}).target, "mnist");
+  EXPECT_THAT(parse_as<BenchOptions>({"bench", "a", "b", "--json"}).names, ElementsAre("a", "b"));
+  EXPECT_TRUE(parse_as<SettingsOptions>({"settings", "--markdown"}).markdown);
+}
+
+TEST(CommandLine, DataGoesToTheCacheUnlessSaidOtherwise) {
+  const auto get = parse_as<DataGetOptions>({"data", "get", "mnist", "fashion-mnist"});
+  EXPECT_THAT(get.names, ElementsAre("mnist", "fashion-mnist"));
+  EXPECT_EQ(get.data_dir, "/cache");
+  EXPECT_EQ(parse_as<DataListOptions>({"data", "list", "--data-dir", "/x"}).data_dir, "/x");
+}
+
+TEST(CommandLine, ARoleReadsTheConfigurationOfItsRun) {
+  const TestFolder folder;
+  RunConfig config;
+  config.batch = 7;
+  const std::string file = folder.write("config.toml", config_toml(config)).string();
+  const auto role = parse_as<RoleOptions>({"role", "server", "--config", file, "--name", "server0",
+                                           "--chief", "unix:/tmp/s", "--announce-fd", "5"});
+  EXPECT_EQ(role.role, "server");
+  EXPECT_EQ(role.name, "server0");
+  EXPECT_EQ(role.chief, "unix:/tmp/s");
+  EXPECT_EQ(role.announce_fd, 5);
+  EXPECT_EQ(role.run.batch, 7U);
+  EXPECT_EQ(refusal({"role", "server", "--config", file, "--name", "server0"}),
+            "role server needs --chief ADDRESS");
+  EXPECT_THAT(refusal({"role", "boss", "--config", file, "--name", "x"}), HasSubstr("boss"));
+}
+
+TEST(Help, IsThereForEveryCommandAndFitsTheTerminal) {
+  for (const auto& command : kCommands) {
+    const std::string help = help_of(command);
+    EXPECT_THAT(help, testing::StartsWith("Usage: paceline " + join(command, " ")));
+    for (const std::string& line : split(help, '\n')) EXPECT_LE(display_width(line), 80U) << line;
+  }
+}
+
+TEST(Help, OfTrainNamesEverySettingWithItsDefault) {
+  const std::string help = help_of({"train"});
+  for (const Setting& setting : settings()) {
+    if (setting.scope == SettingScope::kResolved) continue;
+    const bool boolean = setting.type == SettingType::kBoolean;
+    EXPECT_THAT(help, HasSubstr((boolean ? "--[no-]" : "--") + setting.key)) << setting.key;
+    EXPECT_THAT(help, HasSubstr("[" + setting.default_text + "]")) << setting.key;
+  }
+}
+
+TEST(Help, OfTheProgramShowsCommandsExamplesAndExitCodes) {
+  const std::string help = help_of({});
+  EXPECT_EQ(parse_as<ShowText>({}).text, help);
+  for (const char* word : {"train", "evaluate", "predict", "inspect", "data", "bench", "settings",
+                           "Examples:", "Exit codes:", "130"}) {
+    EXPECT_THAT(help, HasSubstr(word));
+  }
+  EXPECT_THAT(help, testing::Not(HasSubstr("\n  role")));
+}
+
+TEST(Help, ShowsTheVersion) {
+  EXPECT_EQ(parse_as<ShowText>({"--version"}).text, std::string("paceline ") + kVersion + "\n");
+}
+
+}  // namespace
+}  // namespace paceline

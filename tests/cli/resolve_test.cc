@@ -1,0 +1,180 @@
+#include "cli/resolve.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/recipe.h"
+#include "cli_testing.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+using Flags = std::map<std::string, std::string>;
+
+class Resolve : public testing::Test {
+ protected:
+  Resolve() {
+    folder_.write("recipes/small.toml", "schema = 1\nbatch = 10\nrate = 0.5\nmode = \"ssp\"\n");
+    environment_.cache_dir = "/cache/paceline";
+    environment_.recipes = {folder_.path() / "recipes"};
+  }
+
+  RunConfig with(const std::string& recipe, const Flags& flags) {
+    return resolve({recipe, flags}, environment_);
+  }
+  std::string refusal(const Flags& flags) {
+    return message_of<ConfigError>([&] { with("", flags); });
+  }
+
+  TestFolder folder_;
+  Environment environment_;
+};
+
+TEST_F(Resolve, FlagsOverrideTheRecipeWhichOverridesTheDefaults) {
+  const RunConfig config = with("small", {{"batch", "20"}});
+  EXPECT_EQ(config.batch, 20U);
+  EXPECT_EQ(config.schedule.rate, 0.5);
+  EXPECT_EQ(config.epochs, RunConfig{}.epochs);
+  EXPECT_EQ(config.recipe, "small");
+}
+
+TEST_F(Resolve, TheOrderOfExamplesFollowsTheSeed) {
+  EXPECT_EQ(with("small", {{"seed", "17"}}).order.seed, 17U);
+}
+
+TEST_F(Resolve, DataIsInTheCacheUnlessSaidOtherwise) {
+  EXPECT_EQ(with("small", {}).data.dir, "/cache/paceline");
+  EXPECT_EQ(with("small", {{"data-dir", "/elsewhere"}}).data.dir, "/elsewhere");
+}
+
+TEST_F(Resolve, TheRunDirectoryIsNamedAfterRecipeAndTime) {
+  EXPECT_THAT(with("small", {}).run_dir.string(),
+              testing::MatchesRegex("runs/small-[0-9]{8}-[0-9]{6}"));
+  EXPECT_EQ(with("small", {{"run-dir", "out"}}).run_dir, "out");
+}
+
+TEST_F(Resolve, ResumeStartsFromTheConfigurationOfTheRun) {
+  RunConfig old;
+  old.recipe = "small";
+  old.batch = 64;
+  old.workers = 3;
+  old.run_dir = "runs/where-it-was-then";
+  const std::string run = (folder_.path() / "run").string();
+  folder_.write("run/config.toml", config_toml(old));
+
+  const RunConfig config = with("", {{"resume", run}, {"workers", "5"}});
+  EXPECT_EQ(config.recipe, "small");
+  EXPECT_EQ(config.batch, 64U);
+  EXPECT_EQ(config.workers, 5U);
+  EXPECT_EQ(config.resume, run);
+  EXPECT_EQ(config.run_dir, run);
+  EXPECT_EQ(with("", {{"resume", run}, {"run-dir", "new"}}).run_dir, "new");
+}
+
+TEST_F(Resolve, ResumeNeedsARunDirectoryAndNoRecipe) {
+  EXPECT_EQ(refusal({{"resume", "no/such"}}),
+            "--resume no/such: not a run directory: it has no config.toml");
+  EXPECT_EQ(message_of<ConfigError>([&] {
+              with("small", {{"resume", "runs/a"}});
+            }),
+            "--resume runs/a brings its own configuration: leave out the recipe 'small'");
+}
+
+TEST_F(Resolve, NamesTheFlagOfABadValue) {
+  EXPECT_EQ(refusal({{"batch", "0"}}), "--batch: must be at least 1, not 0");
+}
+
+TEST_F(Resolve, ARecipeMayHoldValuesForModesThatAFlagReplaces) {
+  folder_.write("recipes/stale.toml", "schema = 1\nmode = \"ssp\"\nstaleness = 4\n");
+  EXPECT_EQ(with("stale", {{"mode", "sync"}}).mode, Mode::kSync);
+}
+
+TEST(DefaultRunDir, TakesASuffixWhenTheNameIsTaken) {
+  const TestFolder folder;
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  const auto now = std::chrono::system_clock::time_point(std::chrono::hours(24 * 365 * 30));
+  const fs::path first = default_run_dir("r", now);
+  fs::create_directories(first);
+  const fs::path second = default_run_dir("r", now);
+  fs::create_directories(second);
+  const fs::path third = default_run_dir("r", now);
+  fs::current_path(before);
+  EXPECT_EQ(second.string(), first.string() + "-2");
+  EXPECT_EQ(third.string(), first.string() + "-3");
+}
+
+struct Contradiction {
+  Flags flags;
+  const char* sentence;
+};
+
+class Validate : public Resolve, public testing::WithParamInterface<Contradiction> {};
+
+TEST_P(Validate, RefusesContradictions) {
+  EXPECT_EQ(refusal(GetParam().flags), GetParam().sentence);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AllRules, Validate,
+    testing::Values(
+        Contradiction{{{"staleness", "3"}}, "--staleness has no effect without --mode ssp"},
+        Contradiction{{{"lease-block", "3"}},
+                      "--lease-block has no effect without --mode async or --mode ssp"},
+        Contradiction{{{"worker-eval", "false"}},
+                      "--worker-eval has no effect without --mode async or --mode ssp"},
+        Contradiction{{{"exchange", "local"}, {"servers", "2"}},
+                      "--servers has no effect without --exchange ps"},
+        Contradiction{{{"exchange", "local"}, {"transport", "tcp"}},
+                      "--transport has no effect without --exchange ps"},
+        Contradiction{{{"listen", "127.0.0.1"}}, "--listen has no effect without --transport tcp"},
+        Contradiction{{{"insecure", "true"}}, "--insecure has no effect without --transport tcp"},
+        Contradiction{{{"sum-factor", "2"}}, "--sum-factor has no effect without --reduction sum"},
+        Contradiction{{{"order-block", "2"}}, "--order-block has no effect without --order blocks"},
+        Contradiction{{{"loader-threads", "2"}},
+                      "--loader-threads has no effect without --loader-depth"},
+        Contradiction{{{"momentum", "0.5"}},
+                      "--momentum has no effect without --optimizer momentum"},
+        Contradiction{{{"beta1", "0.5"}}, "--beta1 has no effect without --optimizer adam"},
+        Contradiction{{{"epsilon", "0.5"}},
+                      "--epsilon has no effect without --optimizer adagrad or --optimizer adam"},
+        Contradiction{{{"step-factor", "0.5"}},
+                      "--step-factor has no effect without --schedule step"},
+        Contradiction{{{"final-rate", "0"}},
+                      "--final-rate has no effect without --schedule cosine"},
+        Contradiction{{{"data-classes", "5"}}, "--data-classes has no effect without --data idx"},
+        Contradiction{{{"synthetic-width", "5"}},
+                      "--synthetic-width has no effect without --data synthetic"},
+        Contradiction{{{"data", "idx"}},
+                      "--data idx needs --data-dir, the folder with the four IDX files"},
+        Contradiction{{{"deterministic", "true"}, {"mode", "async"}},
+                      "--deterministic needs --mode sync: the order of asynchronous updates is "
+                      "not fixed"},
+        Contradiction{{{"exchange", "local"}, {"mode", "ssp"}},
+                      "--exchange local has the modes sync and async; --mode ssp needs "
+                      "--exchange ps"},
+        Contradiction{{{"transport", "tcp"}, {"listen", "0.0.0.0"}},
+                      "--listen 0.0.0.0 can be reached from other hosts and the connections are "
+                      "not encrypted: use a loopback address, or add --insecure in a network you "
+                      "trust"},
+        Contradiction{{{"batch", "10"}, {"tile", "11"}},
+                      "--tile 11 is larger than --batch 10: a tile is a part of a step"},
+        Contradiction{{{"schedule", "cosine"}, {"rate", "0.1"}, {"final-rate", "0.2"}},
+                      "--final-rate 0.2 is larger than --rate 0.1"},
+        Contradiction{{{"warmup-epochs", "4"}, {"epochs", "3"}},
+                      "--warmup-epochs 4 is longer than the run (--epochs 3)"},
+        Contradiction{{{"heartbeat", "6s"}},
+                      "--member-timeout 10s must be at least twice --heartbeat 6s: otherwise one "
+                      "late heartbeat kills a role"}));
+
+TEST_F(Resolve, AcceptsWhatGoesTogether) {
+  EXPECT_EQ(with("", {{"mode", "ssp"}, {"staleness", "0"}}).staleness, 0U);
+  EXPECT_TRUE(with("", {{"deterministic", "true"}, {"exchange", "local"}}).deterministic);
+  EXPECT_EQ(with("", {{"transport", "tcp"}, {"listen", "10.0.0.1"}, {"insecure", "true"}}).listen,
+            "10.0.0.1");
+  EXPECT_EQ(with("", {{"transport", "tcp"}, {"listen", "::1"}}).listen, "::1");
+}
+
+}  // namespace
+}  // namespace paceline

@@ -1,0 +1,108 @@
+// The shell tools that CI relies on, run on small trees of files.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/process.h"
+#include "cli_testing.h"
+
+namespace paceline {
+namespace {
+
+using testing::HasSubstr;
+
+struct Outcome {
+  bool ok = false;
+  std::string output;
+};
+
+// `command` as the shell takes it, with the tools' folder first on its path.
+Outcome shell(const std::string& command) {
+  Command started;
+  started.arguments = {"sh", "-c", "PATH=" PACELINE_SOURCE_DIR "tools:$PATH; " + command};
+  Outcome outcome;
+  outcome.ok = run(started, &outcome.output).status == 0;
+  return outcome;
+}
+
+TEST(CheckLayers, AcceptsIncludesFromFoldersBefore) {
+  const TestFolder tree;
+  tree.write("src/base/a.h", "#pragma once\n");
+  tree.write("src/net/b.cc", "#include \"base/a.h\"\n#include \"net/b.h\"\n#include <map>\n");
+  EXPECT_TRUE(shell("check_layers " + tree.path().string()).ok);
+}
+
+TEST(CheckLayers, NamesTheLineThatIncludesFromAFolderAfter) {
+  const TestFolder tree;
+  tree.write("src/base/a.h", "#pragma once\n\n#include \"net/b.h\"\n");
+  tree.write("src/net/b.h", "#pragma once\n");
+  const Outcome outcome = shell("check_layers " + tree.path().string() + " 2>&1");
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_EQ(outcome.output,
+            "src/base/a.h:3: src/base may not include from src/net, which comes after it\n");
+}
+
+TEST(CheckLayers, RefusesFoldersForEverything) {
+  const TestFolder tree;
+  tree.write("src/base/util/a.h", "#pragma once\n");
+  const Outcome outcome = shell("check_layers " + tree.path().string() + " 2>&1");
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_THAT(outcome.output, HasSubstr("src/base/util: "));
+}
+
+TEST(CheckLayers, RefusesFoldersItDoesNotKnow) {
+  const TestFolder tree;
+  tree.write("src/misc/a.h", "#pragma once\n");
+  EXPECT_FALSE(shell("check_layers " + tree.path().string() + " 2>&1").ok);
+}
+
+TEST(CheckDocs, AcceptsPathsThatExistAndWordsThatAreNoPaths) {
+  const TestFolder tree;
+  tree.write("src/base/error.h", "");
+  tree.write("docs/wire.md", "[up](../README.md)\n");
+  tree.write("README.md",
+             "`src/base/error.h` and `src/base/` and `paceline train` and `build/x`\n"
+             "[wire](docs/wire.md#bytes) [site](https://example.org/x)\n"
+             "```\n`src/none`\n```\n");
+  EXPECT_TRUE(shell("check_docs " + tree.path().string()).ok);
+}
+
+TEST(CheckDocs, NamesPathsAndLinksThatLeadNowhere) {
+  const TestFolder tree;
+  tree.write("src/base/error.h", "");
+  tree.write("README.md", "fine\nsee `src/base/gone.h`\n");
+  tree.write("docs/wire.md", "[there](gone.md)\n");
+  const Outcome outcome = shell("check_docs " + tree.path().string() + " 2>&1");
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_EQ(outcome.output,
+            "README.md:2: there is no src/base/gone.h\n"
+            "docs/wire.md:1: there is no docs/gone.md\n");
+}
+
+TEST(CheckDocs, HasNothingToSayWithoutDocumentation) {
+  const TestFolder tree;
+  const Outcome outcome = shell("check_docs " + tree.path().string() + " 2>&1");
+  EXPECT_TRUE(outcome.ok);
+  EXPECT_EQ(outcome.output, "");
+}
+
+TEST(Packages, ListsTheSectionsThatAreAskedFor) {
+  const Outcome build = shell("packages list build");
+  EXPECT_THAT(build.output, HasSubstr("libasio-dev"));
+  EXPECT_THAT(build.output, testing::Not(HasSubstr("libgtest-dev")));
+  EXPECT_THAT(shell("packages list build test").output, HasSubstr("libgtest-dev"));
+  EXPECT_FALSE(shell("packages list 2>&1").ok);
+}
+
+TEST(Packages, NamesWhatIsNotInstalled) {
+  const TestFolder tree;
+  tree.write("packages.txt", "[a]\ndash  # a shell\nno-such-package-at-all  # none\n");
+  ASSERT_TRUE(shell("mkdir " + tree.path().string() + "/tools && cp \"$(command -v packages)\" " +
+                    tree.path().string() + "/tools")
+                  .ok);
+  EXPECT_EQ(shell(tree.path().string() + "/tools/packages missing a").output,
+            "no-such-package-at-all\n");
+}
+
+}  // namespace
+}  // namespace paceline
