@@ -11,9 +11,11 @@ namespace paceline {
 
 Buffer::Buffer(std::size_t bytes) : size_(bytes) {
   if (bytes == 0) return;
-  // A size so near to the largest that rounding it up wraps around cannot be had either.
-  const std::size_t rounded = (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-  if (rounded >= bytes) {
+  // Beyond this no address is far enough from another, and rounding up would wrap around.
+  constexpr std::size_t kMost = PTRDIFF_MAX - kBufferAlignment;
+  if (bytes <= kMost) {
+    const std::size_t rounded =
+        (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
     data_.reset(static_cast<std::byte*>(std::aligned_alloc(kBufferAlignment, rounded)));
   }
   if (!data_) {

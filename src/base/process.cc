@@ -83,6 +83,10 @@ constexpr std::array<MemoryGroup, 2> kMemoryGroups = {
 
 pid_t start_with_output(const Command& command, int output) {
   PACELINE_CHECK(!command.arguments.empty());
+  if (!command.directory.empty() && !std::filesystem::is_directory(command.directory)) {
+    throw Error(fmt::format("cannot start {} in {}: there is no such folder", command.arguments[0],
+                            command.directory));
+  }
   std::vector<char*> arguments;
   arguments.reserve(command.arguments.size() + 1);
   for (const auto& argument : command.arguments) {
@@ -105,9 +109,7 @@ pid_t start_with_output(const Command& command, int output) {
   if (child < 0) throw Error("cannot start a process: " + errno_text(fork_error));
   if (got == sizeof exec_error) {
     ::waitpid(child, nullptr, 0);
-    const std::string where = command.directory.empty() ? "" : " in " + command.directory;
-    throw Error(
-        fmt::format("cannot start {}{}: {}", command.arguments[0], where, errno_text(exec_error)));
+    throw Error(fmt::format("cannot start {}: {}", command.arguments[0], errno_text(exec_error)));
   }
   return child;
 }

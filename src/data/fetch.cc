@@ -173,7 +173,9 @@ bool is_complete(const KnownSet& set, const fs::path& folder) {
 }
 
 fs::path fetch(const KnownSet& set, const fs::path& cache, const Progress& progress) {
-  const fs::path home = cache / set.name;
+  // Sources run programs in folders of their own, where a relative path means another.
+  const fs::path folder = fs::absolute(cache);
+  const fs::path home = folder / set.name;
   const auto already_there = [&] {
     if (!is_complete(set, home)) return false;
     progress(fmt::format("{}: already in {}", set.name, home.string()));
@@ -181,13 +183,13 @@ fs::path fetch(const KnownSet& set, const fs::path& cache, const Progress& progr
   };
   if (already_there()) return home;
   try {
-    fs::create_directories(cache);
-    const FolderLock lock(cache, progress);
+    fs::create_directories(folder);
+    const FolderLock lock(folder, progress);
     if (already_there()) return home;
-    ScratchFolder scratch(cache / (set.name + ".partial"));
+    ScratchFolder scratch(folder / (set.name + ".partial"));
     get_and_store(set, home, scratch, progress);
   } catch (const fs::filesystem_error& error) {
-    throw DataError("cannot store {} in {}: {}", set.name, cache.string(), error.what());
+    throw DataError("cannot store {} in {}: {}", set.name, folder.string(), error.what());
   }
   return home;
 }

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -19,10 +19,6 @@ namespace fs = std::filesystem;
 constexpr unsigned kReadAhead = 1 << 18;
 constexpr std::size_t kMostPerCall = 1 << 30;  // zlib counts in int
 
-gzFile handle(void* file) {
-  return static_cast<gzFile>(file);
-}
-
 }  // namespace
 
 GzipReader::GzipReader(fs::path path) : path_(std::move(path)) {
@@ -34,19 +30,19 @@ GzipReader::GzipReader(fs::path path) : path_(std::move(path)) {
   if (error) throw DataError("cannot read {}: {}", path_.string(), error.message());
   file_ = ::gzopen(path_.c_str(), "rb");
   if (!file_) throw DataError("cannot read {}: {}", path_.string(), errno_text(errno));
-  ::gzbuffer(handle(file_), kReadAhead);
-  compressed_ = ::gzdirect(handle(file_)) == 0;
+  ::gzbuffer(file_, kReadAhead);
+  compressed_ = ::gzdirect(file_) == 0;
 }
 
 GzipReader::~GzipReader() {
-  ::gzclose(handle(file_));
+  ::gzclose(file_);
 }
 
 std::size_t GzipReader::read(std::span<std::byte> into) {
   std::size_t filled = 0;
   while (filled < into.size()) {
     const std::size_t wanted = std::min(into.size() - filled, kMostPerCall);
-    const int got = ::gzread(handle(file_), into.data() + filled, static_cast<unsigned>(wanted));
+    const int got = ::gzread(file_, into.data() + filled, static_cast<unsigned>(wanted));
     if (got < 0) fail();
     filled += static_cast<std::size_t>(got);
     if (static_cast<std::size_t>(got) < wanted) break;
@@ -54,14 +50,14 @@ std::size_t GzipReader::read(std::span<std::byte> into) {
   // At the end of a compressed file that is cut off, zlib returns what there is and only
   // remembers the error.
   int error = Z_OK;
-  ::gzerror(handle(file_), &error);
+  ::gzerror(file_, &error);
   if (error != Z_OK && filled < into.size()) fail();
   return filled;
 }
 
 void GzipReader::fail() const {
   int error = Z_OK;
-  const std::string_view sentence = ::gzerror(handle(file_), &error);
+  const std::string_view sentence = ::gzerror(file_, &error);
   if (error == Z_ERRNO) throw DataError("cannot read {}: {}", path_.string(), errno_text(errno));
   throw DataError("{}: the compressed data is {} ({}; the file has {} bytes): fetch it again",
                   path_.string(), error == Z_BUF_ERROR ? "cut off" : "corrupt", sentence,

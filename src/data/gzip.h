@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <span>
 
+struct gzFile_s;  // of zlib
+
 namespace paceline {
 
 class GzipReader {
@@ -31,7 +33,7 @@ class GzipReader {
   std::filesystem::path path_;
   std::uint64_t stored_bytes_ = 0;
   bool compressed_ = false;
-  void* file_ = nullptr;
+  gzFile_s* file_ = nullptr;
 };
 
 }  // namespace paceline

@@ -101,7 +101,12 @@ TEST(Run, WorksInTheGivenDirectory) {
   EXPECT_TRUE(run(command, &captured).ok());
   EXPECT_EQ(captured, std::filesystem::canonical(dir.path()).string() + "\n");
   command.directory = (dir / "missing").string();
-  EXPECT_THROW(run(command, &captured), Error);
+  try {
+    run(command, &captured);
+    FAIL() << "there is no such folder";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("cannot start sh"), HasSubstr(command.directory)));
+  }
 }
 
 TEST(Start, AppendsToTheOutputFile) {

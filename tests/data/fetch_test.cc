@@ -189,6 +189,19 @@ TEST_F(Fetch, DoesNotTakeTheSumsOfAnotherSetForItsOwn) {
   EXPECT_FALSE(is_complete(set_, home_));
 }
 
+TEST_F(Fetch, GivesSourcesAnAbsoluteFolder) {
+  DataSource source = good();
+  source.get = [this](const fs::path& scratch) {
+    EXPECT_TRUE(scratch.is_absolute());
+    deliver(set_, scratch);
+    return scratch;
+  };
+  cache_ = fs::proximate(cache_);
+  ASSERT_TRUE(cache_.is_relative());
+  EXPECT_TRUE(fs::equivalent(get({source}), home_));
+  expect_whole_set();
+}
+
 TEST_F(Fetch, IntoAPlaceThatCannotBeWrittenIsADataError) {
   write_plain(dir_ / "file", "");
   cache_ = dir_ / "file";
