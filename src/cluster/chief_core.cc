@@ -76,15 +76,14 @@ void ChiefCore::begin_if_ready() {
       live(Role::kEvaluator).size() < options_.evaluators) {
     return;
   }
-  if (ready_servers_.empty()) {
-    for (const std::uint32_t server : servers) {
-      wire::Setup setup;
-      setup.set_index(members_.at(server).rank);
-      setup.set_version(options_.version);
-      setup.set_checkpoint(options_.checkpoint);
-      send(server, setup);
-      versions_[server] = options_.version;
-    }
+  if (!versions_.empty()) return;  // they are being set up
+  for (const std::uint32_t server : servers) {
+    wire::Setup setup;
+    setup.set_index(members_.at(server).rank);
+    setup.set_version(options_.version);
+    setup.set_checkpoint(options_.checkpoint);
+    send(server, setup);
+    versions_[server] = options_.version;
   }
 }
 

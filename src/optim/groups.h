@@ -10,14 +10,6 @@
 
 namespace paceline {
 
-struct GroupRange {
-  Range floats;
-  double rate_factor = 1;
-  double decay_factor = 1;
-
-  bool operator==(const GroupRange&) const = default;
-};
-
 // Ranges in ascending order that cover the layout without gaps; neighbours differ in a
 // factor. Tensors that no prefix matches have factors of 1. Throws ConfigError when a
 // prefix matches no tensor or is given twice.

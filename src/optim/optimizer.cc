@@ -220,17 +220,30 @@ void Optimizer::apply(const StepScalars& scalars, double rate_factor, double dec
                       std::span<const float> gradient_sum, std::span<const float> before,
                       std::span<float> after, std::span<const float> state_before,
                       std::span<float> state_after) const {
+  const GroupRange whole{{0, gradient_sum.size()}, rate_factor, decay_factor};
+  apply(scalars, std::span(&whole, 1), gradient_sum, before, after, state_before, state_after);
+}
+
+void Optimizer::apply(const StepScalars& scalars, std::span<const GroupRange> groups,
+                      std::span<const float> gradient_sum, std::span<const float> before,
+                      std::span<float> after, std::span<const float> state_before,
+                      std::span<float> state_after) const {
   const std::size_t n = gradient_sum.size();
   PACELINE_CHECK(before.size() == n && after.size() == n);
   PACELINE_CHECK(scalars.time > 0);
   PACELINE_CHECK(state_before.size() == slots() * n && state_after.size() == slots() * n);
-  Arrays arrays{gradient_sum.data(), before.data(), after.data(), {}, {}};
-  for (std::size_t s = 0; s < slots(); ++s) {
-    arrays.state_before[s] = state_before.data() + s * n;
-    arrays.state_after[s] = state_after.data() + s * n;
+  for (const GroupRange& group : groups) {
+    PACELINE_CHECK(group.floats.end <= n);
+    const std::size_t first = group.floats.begin;
+    Arrays arrays{gradient_sum.data() + first, before.data() + first, after.data() + first, {}, {}};
+    for (std::size_t s = 0; s < slots(); ++s) {
+      arrays.state_before[s] = state_before.data() + s * n + first;
+      arrays.state_after[s] = state_after.data() + s * n + first;
+    }
+    HWY_DYNAMIC_DISPATCH(apply_kind)
+    (options_.kind, coefficients(options_, scalars, group.rate_factor, group.decay_factor), arrays,
+     group.floats.size());
   }
-  HWY_DYNAMIC_DISPATCH(apply_kind)
-  (options_.kind, coefficients(options_, scalars, rate_factor, decay_factor), arrays, n);
 }
 
 }  // namespace paceline

@@ -44,6 +44,15 @@ struct OptimizerOptions {
   double decay = 0;       // L2, coupled: added to the gradient
 };
 
+// A part of the flat vector with the factors that hold there (see groups.h).
+struct GroupRange {
+  Range floats;
+  double rate_factor = 1;
+  double decay_factor = 1;
+
+  bool operator==(const GroupRange&) const = default;
+};
+
 // The same for every element of a step.
 struct StepScalars {
   double rate = 0;         // from the schedule
@@ -59,6 +68,11 @@ class Optimizer {
 
   // All spans of one length n, but the states: slots()·n.
   void apply(const StepScalars& scalars, double rate_factor, double decay_factor,
+             std::span<const float> gradient_sum, std::span<const float> before,
+             std::span<float> after, std::span<const float> state_before,
+             std::span<float> state_after) const;
+  // The same, group by group; what no group covers stays as `after` has it.
+  void apply(const StepScalars& scalars, std::span<const GroupRange> groups,
              std::span<const float> gradient_sum, std::span<const float> before,
              std::span<float> after, std::span<const float> state_before,
              std::span<float> state_after) const;

@@ -468,7 +468,7 @@ void World::worker_do(Worker& worker, const WorkerCore::Actions& actions) {
                 push_arrives(server, sender, push, payload);
               });
     } else {
-      deliver(worker.id, kChief, [this, id = worker.id, tell = std::get<TellChief>(action)] {
+      deliver(worker.id, kChief, [this, id = worker.id, tell = std::get<WordForChief>(action)] {
         if (const auto* prepared = std::get_if<wire::Prepared>(&tell.message)) {
           chief_do(chief_->prepared(id, *prepared));
         } else {

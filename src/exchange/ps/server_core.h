@@ -111,6 +111,7 @@ class ServerCore {
   const Actions& stop();
 
   std::uint64_t version() const { return version_; }
+  bool applies_at_once() const { return options_.mode != Mode::kSync; }
   // What the open step still lacks on the chunk that lacks most: for messages to people.
   std::vector<Range> missing() const;
   // Async: the steps applied to every chunk; nothing while chunks differ.

@@ -31,7 +31,7 @@ const WorkerCore::Actions& WorkerCore::prepare(const wire::Prepare& message) {
   wire::Prepared prepared;
   prepared.set_epoch(message.epoch());
   prepared.set_next(next_step_);
-  actions_.push_back(TellChief{prepared});
+  actions_.push_back(WordForChief{prepared});
   return actions_;
 }
 
@@ -269,7 +269,7 @@ void WorkerCore::report_commits(bool all) {
     }
   }
   committed_.clear();
-  actions_.push_back(TellChief{message});
+  actions_.push_back(WordForChief{message});
 }
 
 }  // namespace paceline

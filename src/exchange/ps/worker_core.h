@@ -31,10 +31,10 @@ struct SendPush {
   std::uint32_t plan_epoch;
   std::uint64_t base_version;
 };
-struct TellChief {
+struct WordForChief {
   std::variant<wire::Prepared, wire::Committed> message;
 };
-using WorkerAction = std::variant<SendPull, SendPush, TellChief>;
+using WorkerAction = std::variant<SendPull, SendPush, WordForChief>;
 
 // What a contribution says of itself besides its tiles.
 struct Contribution {
@@ -84,6 +84,7 @@ class WorkerCore {
   // The share that will probably follow `share`: for reading ahead.
   std::optional<Share> after(const Share& share) const;
   std::uint64_t next_step() const { return next_step_; }
+  std::uint64_t current_step() const { return current_ ? current_->share.step : next_step_; }
 
  private:
   struct Task {

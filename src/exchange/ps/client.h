@@ -1,0 +1,101 @@
+// The worker's exchange with parameter servers: carries out what its state machine
+// decides, over links.
+//
+// The training thread calls the Exchange methods and, inside them, runs the loop that
+// drives the links: no hand-over between threads on the way of a gradient. The thread that
+// hears the chief calls told(), which only touches the state machine.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "base/clock.h"
+#include "exchange/chunks.h"
+#include "exchange/exchange.h"
+#include "exchange/options.h"
+#include "exchange/ps/connection.h"
+#include "exchange/ps/server.h"
+#include "exchange/ps/worker_core.h"
+
+namespace paceline {
+
+struct PsClientOptions {
+  WorkerCore::Options core;
+  StepRules rules;
+  Duration deadline = std::chrono::seconds(60);
+  std::string name;
+};
+
+class PsClient final : public Exchange {
+ public:
+  using TellChief = std::function<void(ChiefWord)>;  // from any thread
+  PsClient(Loop& loop, const ChunkMap& map, const PsClientOptions& options, PsAddress address,
+           TellChief tell);
+  ~PsClient() override;
+
+  // PLAN, PREPARE, LEASE, STOP; from any thread.
+  void told(wire::Type type, std::string_view meta);
+  // Makes every wait of the training thread throw CommError(reason); from any thread.
+  void abort(const std::string& reason);
+
+  std::optional<Share> next() override;
+  std::optional<Share> after(const Share& share) const override;
+  std::span<const float> parameters() const override { return parameters_.as_floats(); }
+  std::span<float> gradient() override { return gradient_->as_floats(); }
+  void await(Range floats) override;
+  void ready(Range floats) override;
+  void finish(const Loss& loss, const TreeSum* tree) override;
+
+  LinkCounters counters() const { return connection_->counters(); }  // from any thread
+  struct Wait {
+    std::string what;  // empty: it does not wait
+    double seconds = 0;
+  };
+  Wait waiting() const;  // from any thread
+
+ private:
+  void carry_out(const WorkerCore::Actions& actions);
+  void wait_for(const std::function<bool()>& done, const std::function<std::string()>& what);
+  void push(std::uint32_t chunk, Payload payload);
+  void install_staged();
+  double own_scale(const Loss& loss) const;
+  void throw_if_aborted() const;
+
+  Loop& loop_;
+  ChunkMap map_;
+  PsClientOptions options_;
+  TellChief tell_;
+  std::unique_ptr<PsConnection> connection_;
+
+  mutable std::mutex mutex_;  // guards the state machine
+  WorkerCore core_;
+  std::string abort_reason_;
+  std::atomic<bool> aborted_ = false;
+
+  Buffer parameters_;
+  std::shared_ptr<Buffer> gradient_;
+  std::vector<std::shared_ptr<Buffer>> gradients_;  // pool: one may still be on its way
+  struct Staged {
+    std::uint64_t version = 0;
+    Buffer values;
+  };
+  std::map<std::uint32_t, Staged> staged_;    // arrived while the chunk was in use
+  std::map<std::uint32_t, bool> landing_;     // chunk → whether it lands in staged_
+  Contribution contribution_;
+  std::vector<std::uint32_t> ready_floats_;   // per chunk: floats announced so far
+  std::vector<bool> sent_;
+  std::string meta_;  // re-used
+
+  mutable std::mutex wait_mutex_;
+  std::string waiting_for_;
+  TimePoint waiting_since_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,109 @@
+#include "exchange/ps/connection.h"
+
+#include "base/error.h"
+#include "net/hello.h"
+#include "net/socket.h"
+
+namespace paceline {
+
+PsConnection::PsConnection(Loop& loop, PsAddress address, Events events, TimePoint deadline)
+    : loop_(loop), address_(std::move(address)), events_(std::move(events)) {
+  LinkOptions options;
+  options.run = address_.run;
+  for (const std::string& server : address_.servers) {
+    links_.push_back(connect(loop_, Address::parse(server), options, *this, deadline));
+    FrameHeader hello;
+    hello.type = kHelloType;
+    hello.incarnation = address_.incarnation;
+    links_.back()->send(hello, encode_hello({address_.role, address_.digest}));
+  }
+  if (!wait([this] { return welcomed_ == links_.size(); }, deadline)) {
+    throw CommError("{}: {} of {} servers have not answered the hello in time", address_.name,
+                    links_.size() - welcomed_, links_.size());
+  }
+}
+
+PsConnection::~PsConnection() {
+  close();
+}
+
+void PsConnection::close() {
+  closing_ = true;
+  for (const auto& link : links_) link->close("done", true);
+}
+
+std::uint32_t PsConnection::index_of(const Link& link) const {
+  for (std::uint32_t i = 0; i < links_.size(); ++i) {
+    if (links_[i].get() == &link) return i;
+  }
+  return static_cast<std::uint32_t>(links_.size());
+}
+
+std::string PsConnection::server_name(std::uint32_t server) const {
+  return fmt::format("server{} ({})", server, address_.servers.at(server));
+}
+
+void PsConnection::send(std::uint32_t server, FrameHeader header, std::string_view meta,
+                        Payload payload, int priority) {
+  header.incarnation = address_.incarnation;
+  links_.at(server)->send(header, meta, std::move(payload), priority);
+}
+
+bool PsConnection::wait(const std::function<bool()>& done, TimePoint deadline) {
+  const bool held = loop_.run_until([&] { return lost_ || done(); }, deadline);
+  if (lost_) throw CommError("{}: {}", address_.name, *lost_);
+  return held;
+}
+
+void PsConnection::poll() {
+  loop_.poll();
+  if (lost_) throw CommError("{}: {}", address_.name, *lost_);
+}
+
+std::span<std::byte> PsConnection::place(Link&, const FrameHeader& header, std::string_view meta) {
+  if (header.type != wire::PARAMS ||
+      !params_.ParseFromArray(meta.data(), static_cast<int>(meta.size()))) {
+    throw FrameError("unexpected payload from a server");
+  }
+  return events_.place(params_, header);
+}
+
+void PsConnection::received(Link&, const FrameHeader& header, std::string_view meta,
+                            std::span<std::byte>) {
+  const auto size = static_cast<int>(meta.size());
+  if (header.type == wire::PARAMS) {
+    if (!params_.ParseFromArray(meta.data(), size)) throw FrameError("bad metadata");
+    events_.params(params_, header);
+  } else if (header.type == wire::ACK) {
+    wire::Ack ack;
+    if (!ack.ParseFromArray(meta.data(), size)) throw FrameError("bad metadata");
+    events_.ack(ack);
+  } else if (header.type == wire::REFUSAL) {
+    wire::Refusal refusal;
+    if (!refusal.ParseFromArray(meta.data(), size)) throw FrameError("bad metadata");
+    events_.refusal(refusal);
+  } else if (header.type == kWelcomeType) {
+    ++welcomed_;
+  } else {
+    throw FrameError(fmt::format("unexpected message type {} from a server", header.type));
+  }
+}
+
+void PsConnection::closed(Link& link, const std::string& reason) {
+  if (closing_ || lost_) return;
+  const std::uint32_t index = index_of(link);
+  lost_ = index < links_.size() ? "lost " + server_name(index) + ": " + reason
+                                : "a server refused the connection: " + reason;
+}
+
+LinkCounters PsConnection::counters() const {
+  LinkCounters total;
+  for (const auto& link : links_) {
+    const LinkCounters counters = link->counters();
+    total.bytes_in += counters.bytes_in;
+    total.bytes_out += counters.bytes_out;
+  }
+  return total;
+}
+
+}  // namespace paceline

@@ -1,0 +1,71 @@
+// The client end of the links to all servers of a run, for workers, the evaluator and the
+// checkpoint writer. Connects, says hello, and turns a lost server into one sentence.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "exchange/chunks.h"
+#include "exchange/protocol.pb.h"
+#include "net/link.h"
+#include "net/loop.h"
+
+namespace paceline {
+
+struct PsAddress {
+  std::vector<std::string> servers;  // addresses, by index
+  std::uint64_t run = 0;
+  std::string digest;  // of the configuration
+  std::string role;    // who connects: "worker"
+  std::string name;    // "worker1": in messages
+  std::uint32_t incarnation = 0;
+};
+
+class PsConnection final : private LinkHandler {
+ public:
+  struct Events {
+    // Where the payload of a PARAMS message goes.
+    std::function<std::span<std::byte>(const wire::Params&, const FrameHeader&)> place;
+    std::function<void(const wire::Params&, const FrameHeader&)> params;
+    std::function<void(const wire::Ack&)> ack;
+    std::function<void(const wire::Refusal&)> refusal;
+  };
+
+  // Connects to all servers. Throws CommError.
+  PsConnection(Loop& loop, PsAddress address, Events events, TimePoint deadline);
+  ~PsConnection() override;
+
+  void send(std::uint32_t server, FrameHeader header, std::string_view meta, Payload payload = {},
+            int priority = 0);
+
+  // Runs the loop until done() or the deadline; returns whether done() held. Throws CommError
+  // when a server is lost.
+  bool wait(const std::function<bool()>& done, TimePoint deadline);
+  void poll();  // carries on what can be done without waiting
+
+  std::string server_name(std::uint32_t server) const;  // "server0 (/tmp/…/server0.sock)"
+  LinkCounters counters() const;                        // from any thread
+  void close();
+
+ private:
+  std::span<std::byte> place(Link& link, const FrameHeader& header, std::string_view meta) override;
+  void received(Link& link, const FrameHeader& header, std::string_view meta,
+                std::span<std::byte> payload) override;
+  void closed(Link& link, const std::string& reason) override;
+  std::uint32_t index_of(const Link& link) const;
+
+  Loop& loop_;
+  PsAddress address_;
+  Events events_;
+  std::vector<std::shared_ptr<Link>> links_;
+  std::uint32_t welcomed_ = 0;
+  std::optional<std::string> lost_;
+  bool closing_ = false;
+  wire::Params params_;  // re-used
+};
+
+}  // namespace paceline

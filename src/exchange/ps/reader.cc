@@ -1,0 +1,65 @@
+#include "exchange/ps/reader.h"
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace paceline {
+
+PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration deadline)
+    : loop_(loop), map_(map), name_(address.name), deadline_(deadline), chunks_(map.chunks()) {
+  PsConnection::Events events;
+  events.place = [this](const wire::Params& params, const FrameHeader& header) {
+    if (params.chunk() >= chunks_.size()) throw FrameError("there is no such chunk");
+    chunks_[params.chunk()].payload = Buffer(header.payload_bytes);
+    return chunks_[params.chunk()].payload.bytes();
+  };
+  events.params = [this](const wire::Params& params, const FrameHeader&) {
+    if (!std::exchange(chunks_[params.chunk()].done, true)) ++arrived_;
+  };
+  events.ack = [](const wire::Ack&) {};
+  events.refusal = [this](const wire::Refusal& refusal) {
+    refused_ = fmt::format("{} refuses version {} of chunk {}: {}",
+                           connection_->server_name(map_.server_of(refusal.chunk())),
+                           refusal.step(), refusal.chunk(),
+                           wire::Refusal::Reason_Name(refusal.reason()));
+  };
+  connection_ = std::make_unique<PsConnection>(loop_, std::move(address), std::move(events),
+                                               Clock::now() + deadline);
+}
+
+void PsReader::read(std::uint64_t version, std::span<float> values, std::span<float> state) {
+  const std::uint64_t slots = state.size() / map_.floats();
+  arrived_ = 0;
+  refused_.clear();
+  for (std::uint32_t chunk = 0; chunk < map_.chunks(); ++chunk) {
+    chunks_[chunk].done = false;
+    wire::Pull pull;
+    pull.set_chunk(chunk);
+    pull.set_version(version);
+    pull.set_state(!state.empty());
+    FrameHeader header;
+    header.type = wire::PULL;
+    connection_->send(map_.server_of(chunk), header, pull.SerializeAsString());
+  }
+  const auto done = [this] { return arrived_ == map_.chunks() || !refused_.empty(); };
+  if (!connection_->wait(done, Clock::now() + deadline_)) {
+    throw CommError("{} has waited {} for {} of {} chunks of version {}: raise --deadline if the "
+                    "network is slow",
+                    name_, format_duration(deadline_), map_.chunks() - arrived_, map_.chunks(),
+                    version);
+  }
+  if (!refused_.empty()) throw CommError("{}: {}", name_, refused_);
+  for (std::uint32_t chunk = 0; chunk < map_.chunks(); ++chunk) {
+    const Range floats = map_.floats_of(chunk);
+    const std::span<const float> payload = std::as_const(chunks_[chunk].payload).as_floats();
+    if (payload.size() != floats.size() * (1 + slots)) {
+      throw CommError("{}: chunk {} of version {} has the wrong size", name_, chunk, version);
+    }
+    for (std::uint64_t vector = 0; vector <= slots; ++vector) {
+      float* out = vector == 0 ? values.data() : state.data() + (vector - 1) * map_.floats();
+      std::copy_n(payload.data() + vector * floats.size(), floats.size(), out + floats.begin);
+    }
+  }
+}
+
+}  // namespace paceline

@@ -1,0 +1,42 @@
+// Reads a whole version from all servers: what the evaluator tests and checkpoints keep.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/buffer.h"
+#include "exchange/chunks.h"
+#include "exchange/ps/connection.h"
+
+namespace paceline {
+
+class PsReader {
+ public:
+  PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration deadline);
+
+  // Fills `values` with exactly `version`, and `state` (slots vectors, one behind the other,
+  // or empty) with the optimizer's. Throws CommError naming the server that does not answer
+  // or no longer has the version.
+  void read(std::uint64_t version, std::span<float> values, std::span<float> state = {});
+
+  LinkCounters counters() const { return connection_->counters(); }
+
+ private:
+  struct Arriving {
+    Buffer payload;
+    bool done = false;
+  };
+  Loop& loop_;
+  ChunkMap map_;
+  std::string name_;
+  Duration deadline_;
+  std::vector<Arriving> chunks_;
+  std::uint32_t arrived_ = 0;
+  std::string refused_;
+  std::unique_ptr<PsConnection> connection_;
+};
+
+}  // namespace paceline

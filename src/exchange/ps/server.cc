@@ -1,0 +1,213 @@
+#include "exchange/ps/server.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "net/hello.h"
+
+namespace paceline {
+
+// One connection: knows who speaks, and where what is arriving lands.
+class PsServer::Client final : public LinkHandler {
+ public:
+  Client(PsServer& server, ClientId id, std::shared_ptr<Link> link)
+      : server_(server), id_(id), link_(std::move(link)) {}
+
+  Link& link() { return *link_; }
+  std::uint32_t incarnation() const { return incarnation_; }
+
+  std::span<std::byte> place(Link&, const FrameHeader& header, std::string_view meta) override {
+    if (header.type != wire::PUSH || !greeted_) throw FrameError("unexpected payload");
+    parse(push_, meta);
+    const Range tiles{push_.tiles().begin(), push_.tiles().end()};
+    if (tiles.begin > tiles.end || tiles.size() > 1'000'000 ||
+        header.payload_bytes != server_.shard_.contribution_bytes(push_.chunk(), tiles)) {
+      throw FrameError(fmt::format("a push of {} bytes does not fit chunk {}", header.payload_bytes,
+                                   push_.chunk()));
+    }
+    landing_ = server_.shard_.landing(push_.chunk(), header.payload_bytes);
+    return landing_->bytes();
+  }
+
+  void received(Link&, const FrameHeader& header, std::string_view meta,
+                std::span<std::byte>) override {
+    if (header.type == kHelloType) return greet(meta);
+    if (!greeted_) throw FrameError("the first message is not a hello");
+    incarnation_ = header.incarnation;
+    if (header.type == wire::PUSH && landing_) {
+      const Sender sender{id_, header.incarnation, header.plan_epoch, header.base_version};
+      const Shard::Contribution contribution = std::move(landing_);
+      server_.carry_out(server_.core_.push(sender, push_), &push_, contribution);
+    } else if (header.type == wire::PULL) {
+      wire::Pull pull;
+      parse(pull, meta);
+      server_.carry_out(server_.core_.pull(id_, header.incarnation, pull), nullptr, nullptr);
+    } else {
+      throw FrameError(fmt::format("a server does not know message type {}", header.type));
+    }
+  }
+
+  void closed(Link&, const std::string& reason) override {
+    spdlog::info("{} ({}) has left: {}", who_.empty() ? "someone" : who_, link_->peer(), reason);
+    server_.gone(id_);
+  }
+
+ private:
+  template <typename Message>
+  static void parse(Message& message, std::string_view meta) {
+    if (!message.ParseFromArray(meta.data(), static_cast<int>(meta.size()))) {
+      throw FrameError("metadata cannot be parsed");
+    }
+  }
+
+  void greet(std::string_view meta) {
+    const Hello hello = decode_hello(meta);
+    if (hello.config_digest != server_.digest_) {
+      return refuse(*link_, "this server was started with another configuration than the " +
+                                hello.role + ": start all roles with the same config.toml");
+    }
+    greeted_ = true;
+    who_ = hello.role;
+    FrameHeader welcome;
+    welcome.type = kWelcomeType;
+    link_->send(welcome, {});
+  }
+
+  PsServer& server_;
+  ClientId id_;
+  std::shared_ptr<Link> link_;
+  std::string who_;
+  bool greeted_ = false;
+  std::uint32_t incarnation_ = 0;
+  wire::Push push_;
+  Shard::Contribution landing_;
+};
+
+PsServer::PsServer(const ServerCore::Options& options, Shard shard, std::string digest,
+                   TellChief tell)
+    : core_(options), shard_(std::move(shard)), digest_(std::move(digest)), tell_(std::move(tell)) {}
+
+PsServer::~PsServer() = default;
+
+LinkHandler* PsServer::accept(std::shared_ptr<Link> link) {
+  departed_.clear();
+  const ClientId id = ++last_client_;
+  return clients_.emplace(id, std::make_unique<Client>(*this, id, std::move(link)))
+      .first->second.get();
+}
+
+void PsServer::gone(ClientId id) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  const std::uint32_t incarnation = found->second->incarnation();
+  const LinkCounters counters = found->second->link().counters();
+  counted_.bytes_in += counters.bytes_in;
+  counted_.bytes_out += counters.bytes_out;
+  departed_.push_back(std::move(found->second));  // it is still being called
+  clients_.erase(found);
+  carry_out(core_.client_gone(id, incarnation), nullptr, nullptr);
+}
+
+void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* push,
+                         const Shard::Contribution& contribution) {
+  std::optional<std::uint64_t> measure;
+  for (const ServerAction& action : actions) {
+    if (const auto* add = std::get_if<Accumulate>(&action)) {
+      shard_.accumulate(add->chunk, add->first, {push->tiles().begin(), push->tiles().end()},
+                        contribution);
+    } else if (const auto* apply = std::get_if<Apply>(&action)) {
+      const bool at_once = push != nullptr && core_.applies_at_once();
+      shard_.apply(*apply, at_once ? contribution : nullptr);
+    } else if (const auto* params = std::get_if<SendParams>(&action)) {
+      send_params(*params);
+    } else if (const auto* step = std::get_if<MeasureStep>(&action)) {
+      measure = step->step;
+    } else if (const auto* pin = std::get_if<PinVersion>(&action)) {
+      shard_.pin(pin->version);
+    } else if (const auto* release = std::get_if<ReleaseVersion>(&action)) {
+      shard_.release(release->version);
+    } else if (const auto* reply = std::get_if<SendToClient>(&action)) {
+      const auto client = clients_.find(reply->client);
+      if (client == clients_.end()) continue;
+      FrameHeader header;
+      const bool ack = std::holds_alternative<wire::Ack>(reply->message);
+      header.type = ack ? wire::ACK : wire::REFUSAL;
+      std::visit([&](const auto& message) { message.SerializeToString(&meta_); }, reply->message);
+      client->second->link().send(header, meta_);
+    } else if (const auto* message = std::get_if<SendToChief>(&action)) {
+      tell(*message);
+    } else if (const auto* fail = std::get_if<FailRun>(&action)) {
+      wire::Stop stop;
+      stop.set_reason(fail->reason);
+      stop.set_failed(true);
+      tell_({wire::STOP, stop.SerializeAsString()});
+    }
+  }
+  if (measure) {
+    const Norm norm = shard_.norm(*measure);
+    carry_out(core_.measured(*measure, norm.sum_of_squares, norm.finite), push, contribution);
+  }
+}
+
+void PsServer::send_params(const SendParams& send) {
+  const auto client = clients_.find(send.client);
+  if (client == clients_.end()) return;
+  wire::Params params;
+  params.set_chunk(send.chunk);
+  params.set_state(send.state);
+  params.SerializeToString(&meta_);
+  FrameHeader header;
+  header.type = wire::PARAMS;
+  header.base_version = send.version;
+  client->second->link().send(header, meta_, shard_.values(send.chunk, send.version, send.state),
+                              static_cast<int>(send.chunk));
+}
+
+void PsServer::tell(const SendToChief& message) {
+  struct Typed {
+    wire::Type operator()(const wire::Complete&) const { return wire::COMPLETE; }
+    wire::Type operator()(const wire::Fenced&) const { return wire::FENCED; }
+    wire::Type operator()(const wire::Scalars&) const { return wire::SCALARS; }
+    wire::Type operator()(const wire::Stopped&) const { return wire::STOPPED; }
+  };
+  std::visit([&](const auto& content) { tell_({Typed()(content), content.SerializeAsString()}); },
+             message.message);
+}
+
+void PsServer::told(wire::Type type, std::string_view meta) {
+  const std::string text(meta);
+  if (type == wire::FENCE) {
+    wire::Fence fence;
+    fence.ParseFromString(text);
+    carry_out(core_.fence(fence), nullptr, nullptr);
+  } else if (type == wire::PIN) {
+    wire::Pin pin;
+    pin.ParseFromString(text);
+    carry_out(core_.pin(pin.version()), nullptr, nullptr);
+  } else if (type == wire::UNPIN) {
+    wire::Unpin unpin;
+    unpin.ParseFromString(text);
+    carry_out(core_.unpin(unpin.version()), nullptr, nullptr);
+  } else if (type == wire::VERDICT) {
+    wire::Verdict verdict;
+    verdict.ParseFromString(text);
+    carry_out(core_.verdict(verdict), nullptr, nullptr);
+  } else if (type == wire::STOP) {
+    carry_out(core_.stop(), nullptr, nullptr);
+  }
+}
+
+void PsServer::report() {
+  carry_out(core_.report(), nullptr, nullptr);
+}
+
+LinkCounters PsServer::counters() const {
+  LinkCounters total = counted_;
+  for (const auto& [id, client] : clients_) {
+    const LinkCounters counters = client->link().counters();
+    total.bytes_in += counters.bytes_in;
+    total.bytes_out += counters.bytes_out;
+  }
+  return total;
+}
+
+}  // namespace paceline

@@ -1,0 +1,60 @@
+// A parameter server: carries out what its state machine decides, over links.
+//
+// Lives in the thread that runs the loop. Listens for workers, evaluators and the chief's
+// checkpoint reader; what the chief itself says is handed in by the role.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "exchange/ps/server_core.h"
+#include "exchange/ps/shard.h"
+#include "net/link.h"
+#include "net/loop.h"
+
+namespace paceline {
+
+struct ChiefWord {  // a message for the chief
+  wire::Type type;
+  std::string meta;
+};
+
+class PsServer {
+ public:
+  using TellChief = std::function<void(ChiefWord)>;
+  // `digest` of the configuration: clients must have the same.
+  PsServer(const ServerCore::Options& options, Shard shard, std::string digest, TellChief tell);
+  ~PsServer();
+
+  LinkHandler* accept(std::shared_ptr<Link> link);  // for the Listener
+
+  // The chief's words: FENCE, PIN, UNPIN, VERDICT, STOP.
+  void told(wire::Type type, std::string_view meta);
+  void report();  // how far this server is; call it now and then
+
+  std::uint64_t version() const { return core_.version(); }
+  LinkCounters counters() const;
+
+ private:
+  class Client;
+  void carry_out(const ServerCore::Actions& actions, const wire::Push* push,
+                 const Shard::Contribution& contribution);
+  void send_params(const SendParams& send);
+  void tell(const SendToChief& message);
+  void gone(ClientId id);
+
+  ServerCore core_;
+  Shard shard_;
+  std::string digest_;
+  TellChief tell_;
+  std::map<ClientId, std::unique_ptr<Client>> clients_;
+  std::vector<std::unique_ptr<Client>> departed_;  // freed at the next event
+  LinkCounters counted_;  // of links that are gone
+  ClientId last_client_ = 0;
+  std::string meta_;  // re-used
+};
+
+}  // namespace paceline

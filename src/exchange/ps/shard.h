@@ -1,0 +1,92 @@
+// One server's numbers: its chunks in versions, the gradient sums of the open step, the
+// optimizer's state.
+//
+// Every version of a chunk is a buffer of its own that nobody changes once it is
+// published, so it can be sent while the next is computed; buffers are used again when
+// the last reader lets go. A contribution arrives in a buffer of its own too: the first of
+// a step becomes the sum, the others are added to it. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/buffer.h"
+#include "data/share.h"
+#include "exchange/chunks.h"
+#include "exchange/options.h"
+#include "exchange/ps/server_core.h"
+#include "exchange/tree_sum.h"
+#include "net/link.h"
+#include "optim/groups.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+#include "optim/sum.h"
+
+namespace paceline {
+
+struct ShardOptions {
+  OptimizerOptions optimizer;
+  std::vector<GroupRange> groups;
+  Grid grid;
+  double sum_factor = 1;
+  bool deterministic = false;
+  bool keep_previous_state = false;  // so that the version before can be saved whole
+};
+
+class Shard {
+ public:
+  Shard(const ChunkMap& map, std::uint32_t server, const ShardOptions& options,
+        const Schedule& schedule);
+
+  std::size_t slots() const { return optimizer_.slots(); }
+  // `state` has slots() vectors one behind the other, or is empty: zeros.
+  void load(std::uint32_t chunk, std::uint64_t version, std::span<const float> values,
+            std::span<const float> state);
+
+  using Contribution = std::shared_ptr<Buffer>;
+  Contribution landing(std::uint32_t chunk, std::size_t bytes);  // memory for one to arrive in
+  std::size_t contribution_bytes(std::uint32_t chunk, Range tiles) const;
+  void accumulate(std::uint32_t chunk, bool first, Range tiles, Contribution contribution);
+  Norm norm(std::uint64_t step);  // of the sums of all chunks
+
+  // Applies the chunk's sum or, when given, the contribution itself.
+  void apply(const Apply& apply, const Contribution& contribution = nullptr);
+
+  void pin(std::uint64_t version);
+  void release(std::uint64_t version);
+
+  // The values (and state behind them) of a version that is kept.
+  Payload values(std::uint32_t chunk, std::uint64_t version, bool with_state) const;
+
+ private:
+  struct Version {
+    std::uint64_t number = 0;
+    std::shared_ptr<Buffer> values;
+    std::shared_ptr<Buffer> state;
+  };
+  struct Chunk {
+    Range floats;
+    std::vector<GroupRange> groups;  // relative to the chunk
+    Version current;
+    Version previous;
+    std::map<std::uint64_t, Version> pinned;
+    Contribution sum;
+    TreeSum tree{0};
+    std::vector<std::shared_ptr<Buffer>> free_values;
+    std::vector<std::shared_ptr<Buffer>> free_state;
+    std::vector<Contribution> free_landings;
+  };
+
+  std::span<const float> summed(Chunk& chunk, std::uint64_t step);
+  const Version& find(const Chunk& chunk, std::uint64_t version) const;
+
+  ShardOptions options_;
+  Optimizer optimizer_;
+  Schedule schedule_;
+  std::map<std::uint32_t, Chunk> chunks_;
+};
+
+}  // namespace paceline
