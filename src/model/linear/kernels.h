@@ -1,11 +1,10 @@
 // Byte rows times a weight matrix, there and back: the inner loops of linear models.
 //
 // Compiled for several instruction sets, the best of which is chosen at run time. Rows are
-// bytes and become floats in registers. Rows are cut into blocks of as many bytes as a
-// vector has lanes; blocks that are all zero add nothing to either product and are
-// skipped (in MNIST, two of three). Results depend on the instruction set and on the
-// rows in their order, on nothing else.
-//
+// bytes and become floats in registers. A row is cut into blocks of as many bytes as a
+// vector has lanes; blocks that are all zero add nothing to either product and are skipped
+// (three of five in MNIST). Results depend on the instruction set and on the rows in their
+// order, on nothing else.
 #pragma once
 
 #include <cstddef>
@@ -36,8 +35,11 @@ class LinearScratch {
   // A copy of the bias that may be read, in whole vectors, beyond its end.
   float* bias() { return bias_.as_floats().data(); }
 
-  // [blocks of a row, 64-bit words]: bit e of a block is set when row e is not zero there.
-  std::uint64_t* marks() { return reinterpret_cast<std::uint64_t*>(marks_.data()); }
+  // [groups of at most 64 blocks, kRowsPerPass]: bit b is set when the row is not zero in
+  // block b of the group.
+  std::uint64_t* row_marks() { return reinterpret_cast<std::uint64_t*>(row_marks_.data()); }
+  // [blocks, words of 64 rows]: bit e is set when row e is not zero in the block.
+  std::uint64_t* block_marks() { return reinterpret_cast<std::uint64_t*>(block_marks_.data()); }
 
  private:
   std::size_t width_;
@@ -45,25 +47,13 @@ class LinearScratch {
   std::size_t stride_;
   Buffer outputs_;
   Buffer bias_;
-  Buffer marks_;
+  Buffer row_marks_;
+  Buffer block_marks_;
 };
 
-// outputs[e, c] = Σ_i weight[c, i] · rows[e][i], and marks for linear_backward().
+// outputs[e, c] = Σ_i weight[c, i] · rows[e][i]
 void linear_forward(std::span<const std::uint8_t* const> rows, const float* weight,
                     LinearScratch& scratch);
-
-// The loss of a row is log(sum) + gap. It is correct when no class is more probable than
-// its label, and no lower class as probable.
-struct SoftmaxTerms {
-  float sum = 0;  // of exp(logit − largest logit)
-  float gap = 0;  // largest logit − logit of the label
-  bool correct = false;
-};
-
-// outputs[e, :] = softmax(scale · outputs[e, :] + bias). A logit that is not a number
-// makes its row's sum not a number. Labels are in range.
-void softmax_rows(std::span<const std::int32_t> labels, float scale, const float* bias,
-                  LinearScratch& scratch, std::span<SoftmaxTerms> terms);
 
 enum class Store { kOverwrite, kAdd };
 

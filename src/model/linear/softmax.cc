@@ -100,7 +100,7 @@ SoftmaxRegression::Pass SoftmaxRegression::pass(const Batch& batch, std::size_t 
 Loss SoftmaxRegression::forward(const Pass& pass, std::span<const float> parameters) {
   const std::span<SoftmaxTerms> terms = std::span(terms_).first(pass.rows.size());
   linear_forward(pass.rows, parameters.data(), scratch_);
-  softmax_rows(pass.labels, scale_, parameters.last(scratch_.classes()).data(), scratch_, terms);
+  softmax_rows(pass.labels, scale_, parameters.last(scratch_.classes()), scratch_, terms);
   Loss loss;
   loss.examples = terms.size();
   for (const SoftmaxTerms& term : terms) {

@@ -9,6 +9,7 @@
 #include <cstddef>
 
 #include "model/linear/kernels.h"
+#include "model/linear/softmax_rows.h"
 #include "model/model.h"
 
 namespace paceline {
