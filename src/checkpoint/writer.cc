@@ -1,0 +1,93 @@
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <system_error>
+
+#include "base/buffer.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/format.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+namespace format = checkpoint_format;
+
+// Holds off other writers of a folder, in this process and in others; the system lets go
+// for a process that dies. Where the file system has no locks there is one writer per run
+// all the same, only nothing can be said of files that look unfinished.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder)
+      : file_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+        held_(file_ >= 0 && ::flock(file_, LOCK_EX) == 0) {}
+  ~FolderLock() {
+    if (file_ >= 0) ::close(file_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+  bool held() const { return held_; }
+
+ private:
+  int file_;
+  bool held_;
+};
+
+// While the lock is held nobody else writes here: what is unfinished stays so.
+void remove_unfinished(const fs::path& folder) {
+  std::error_code ignored;
+  std::vector<fs::path> found;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.starts_with("step-") && name.ends_with(".ckpt.partial")) found.push_back(entry.path());
+  }
+  for (const fs::path& path : found) fs::remove(path, ignored);
+}
+
+// Fills `out` with the floats `part` of all vectors laid one behind the other.
+void fill_block(const Fill& fill, std::uint64_t vector_size, Range part, std::span<float> out) {
+  while (!part.empty()) {
+    const std::uint64_t first = part.begin % vector_size;
+    const std::uint64_t length = std::min(part.size(), vector_size - first);
+    fill(part.begin / vector_size, {first, first + length}, out.first(length));
+    part.begin += length;
+    out = out.subspan(length);
+  }
+}
+
+}  // namespace
+
+void write_checkpoint(const fs::path& path, const CheckpointInfo& info, const Fill& fill) {
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw DataError("cannot create {}: {}", folder.string(), error.message());
+  const FolderLock lock(folder);
+  if (lock.held()) remove_unfinished(folder);
+
+  const std::string head = format::encode_head(path, info);
+  const CheckpointSections sections = format::sections(info, head.size());
+  AtomicFile file(path);
+  file.write(head);
+  Buffer block(std::min(sections.block_floats, sections.floats) * sizeof(float));
+  std::vector<std::uint64_t> checksums;
+  for (std::uint64_t i = 0; i < sections.blocks(); ++i) {
+    const Range part = sections.block(i);
+    const std::span<float> numbers = block.as_floats().first(part.size());
+    fill_block(fill, info.layout.size, part, numbers);
+    checksums.push_back(format::checksum(std::as_bytes(numbers)));
+    file.write(std::as_bytes(numbers));
+  }
+  const auto table = std::as_bytes(std::span(checksums));
+  const std::uint64_t table_checksum = format::checksum(table);
+  file.write(table);
+  file.write(std::as_bytes(std::span(&table_checksum, 1)));
+  file.commit();
+}
+
+}  // namespace paceline
