@@ -2,7 +2,7 @@
 # CMakePresets.json) and by the scripts in tools/.
 
 JOBS ?= $(shell nproc)
-SOURCES = $(shell git ls-files --cached --others --exclude-standard '*.h' '*.cc')
+SOURCES = $(shell find src apps tests bench tools -name '*.h' -o -name '*.cc' 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .PHONY: help build test test-asan test-tsan ci check format tidy clean packages
@@ -34,13 +34,13 @@ ci: ## what .ci/run runs: all of the above
 check: packages ## layers of the source tree, paths in the documentation, formatting
 	tools/check_layers
 	tools/check_docs
-	clang-format --dry-run --Werror $(SOURCES)
+	@clang-format --dry-run --Werror $(SOURCES)
 
 format: packages ## format all sources
-	clang-format -i $(SOURCES)
+	@clang-format -i $(SOURCES)
 
 tidy: build ## clang-tidy over all sources
-	clang-tidy --quiet -p build/release $(filter src/%.cc apps/%.cc,$(SOURCES))
+	@clang-tidy --quiet -p build/release $(filter src/%.cc apps/%.cc,$(SOURCES))
 
 clean: ## delete everything that was built
 	rm -rf build
