@@ -1,8 +1,8 @@
 #include "optim/sum.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstring>
 
 #include "base/error.h"
 
@@ -49,7 +49,7 @@ double sum_of_squares(const float* values, std::size_t n) {
   std::size_t i = 0;
   for (; i + kSums <= n; i += kSums) accumulate(values + i);
   float tail[kSums] = {};
-  std::memcpy(tail, values + i, (n - i) * sizeof(float));
+  std::copy(values + i, values + n, tail);
   accumulate(tail);
 
   double lanes[kSums];
