@@ -55,7 +55,10 @@ class Trainer:
         torch.nn.init.zeros_(self.linear.bias)
         # One bucket, gradients in place in it, no buffers to broadcast: the least DDP can do.
         self.model = DistributedDataParallel(
-            self.linear, broadcast_buffers=False, gradient_as_bucket_view=True
+            self.linear,
+            broadcast_buffers=False,
+            gradient_as_bucket_view=True,
+            static_graph=True,
         )
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=options.rate)
 

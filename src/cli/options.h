@@ -51,7 +51,8 @@ struct DataListOptions {
 };
 
 struct BenchOptions {
-  std::vector<std::string> names;  // empty: all
+  std::vector<std::string> names;  // of figures or groups of figures; empty: all
+  std::filesystem::path data_dir;
   bool json = false;
   bool list = false;
 };

@@ -140,6 +140,8 @@ TEST(CommandLine, DataGoesToTheCacheUnlessSaidOtherwise) {
   EXPECT_THAT(get.names, ElementsAre("mnist", "fashion-mnist"));
   EXPECT_EQ(get.data_dir, "/cache");
   EXPECT_EQ(parse_as<DataListOptions>({"data", "list", "--data-dir", "/x"}).data_dir, "/x");
+  EXPECT_EQ(parse_as<BenchOptions>({"bench"}).data_dir, "/cache");
+  EXPECT_EQ(parse_as<BenchOptions>({"bench", "--data-dir", "/x"}).data_dir, "/x");
 }
 
 TEST(CommandLine, ARoleReadsTheConfigurationOfItsRun) {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr const char* kExamples = R"(Examples:
   paceline bench
-  paceline bench softmax.batch100 mnist.vs_ddp
+  paceline bench softmax mnist.vs_ddp
   paceline bench --json
 )";
 
@@ -20,7 +20,11 @@ void add_bench_command(CLI::App& root, const CommandContext& context) {
       "target, verdict (ok or short), and the absolute figures of both sides.");
   command.footer(kExamples);
   auto options = options_of<BenchOptions>(command, context);
-  command.add_option("NAME", options->names, "figures to measure [all]");
+  options->data_dir = context.environment.cache_dir;
+  command.add_option("NAME", options->names, "figures, or groups of them, to measure [all]");
+  command
+      .add_option("--data-dir", options->data_dir, "where datasets are kept [~/.cache/paceline]")
+      ->option_text("PATH");
   command.add_flag("--list", options->list, "show the names of the figures, measure nothing");
   command.add_flag("--json", options->json, "one JSON object per line");
 }

@@ -1,0 +1,170 @@
+#include "lab/figures.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+constexpr double kBatch = 100;  // of the runs
+
+double accuracy_percent(const nlohmann::json& summary) {
+  return 100 * number_in(summary, "test_accuracy", "paceline");
+}
+
+double examples_per_second(const nlohmann::json& summary) {
+  return number_in(summary, "examples_per_second", "paceline");
+}
+
+double step_microseconds(const nlohmann::json& summary) {
+  const double steps = number_in(summary, "examples", "paceline") / kBatch;
+  return 1e6 * number_in(summary, "train_seconds", "paceline") / steps;
+}
+
+void same_losses(const Sample& ours, const Sample& peer) {
+  const auto a = ours.report.at("losses").get<std::vector<double>>();
+  const auto b = peer.report.at("losses").get<std::vector<double>>();
+  const auto close = [](double x, double y) { return std::abs(x - y) <= 1e-4 * std::abs(y); };
+  if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), close)) {
+    throw Error("the losses of the two sides differ by more than 1e-4 of them");
+  }
+}
+
+// Runs that end elsewhere are not the same work, however long they take.
+void same_accuracy(const Sample& ours, const Sample& peer) {
+  const double a = number_in(ours.report, "test_accuracy", "paceline");
+  const double b = number_in(peer.report, "accuracy", "the peer");
+  if (std::abs(a - b) > 0.01) {
+    throw Error(fmt::format("the accuracies of the two sides differ: {:.4f} and {:.4f}", a, b));
+  }
+}
+
+Figure softmax(const Sides& sides, const std::string& batch, double target) {
+  const auto side = [&](const char* program) {
+    return sides.on_mnist({program, {batch, "1000", "0.1"}, "median_step_seconds", 1e6, true});
+  };
+  return {.name = "softmax.batch" + batch,
+          .what = "training step of softmax regression, one core, against libtorch",
+          .comparison = Comparison::kAtLeast,
+          .target = target,
+          .unit = "×",
+          .relation = Relation::kPeerByOurs,
+          .side_unit = "µs/step",
+          .ours = {"paceline", side("softmax_bench")},
+          .peer = {"libtorch", side("torch_softmax")},
+          .agree = same_losses};
+}
+
+Figure mnist_accuracy(const Sides& sides) {
+  return {.name = "mnist.accuracy",
+          .what = "test accuracy after 10 epochs, batch 100, two workers, one server, sync",
+          .comparison = Comparison::kAtLeast,
+          .target = 91.5,
+          .unit = "%",
+          .relation = Relation::kOursAlone,
+          .side_unit = "%",
+          .ours = {"paceline", sides.training("sync", accuracy_percent)}};
+}
+
+Figure mnist_vs_ddp(const Sides& sides) {
+  const auto ddp = [&](std::vector<std::string> arguments) {
+    return sides.on_mnist({"ddp_mnist.py", std::move(arguments), "examples_per_second"});
+  };
+  return {.name = "mnist.vs_ddp",
+          .what = "examples/s of that run against PyTorch DDP, pinned or not, what is faster",
+          .comparison = Comparison::kAtLeast,
+          .target = 8,
+          .unit = "×",
+          .relation = Relation::kOursByPeer,
+          .side_unit = "examples/s",
+          .ours = {"paceline", sides.training("sync", examples_per_second)},
+          .peer = {"ddp", larger_of(ddp({"100", "10", "0.5", "--pin"}), ddp({"100", "10", "0.5"}))},
+          .agree = same_accuracy};
+}
+
+Figure mnist_vs_bare(const Sides& sides) {
+  return {
+      .name = "mnist.vs_bare",
+      .what = "step time of that run against bare sockets with the same messages",
+      .comparison = Comparison::kAtMost,
+      .target = 1.8,
+      .unit = "×",
+      .relation = Relation::kOursByPeer,
+      .side_unit = "µs/step",
+      .ours = {"paceline", sides.training("sync", step_microseconds)},
+      .peer = {"bare", sides.on_mnist({"bare_ps", {"100", "10", "0.5"}, "seconds_per_step", 1e6})},
+      .agree = same_accuracy};
+}
+
+Figure mnist_async(const Sides& sides) {
+  return {.name = "mnist.async",
+          .what = "examples/s of an asynchronous run against that run",
+          .comparison = Comparison::kAtLeast,
+          .target = 0.97,
+          .unit = "×",
+          .relation = Relation::kOursByPeer,
+          .side_unit = "examples/s",
+          .ours = {"async", sides.training("async", examples_per_second)},
+          .peer = {"sync", sides.training("sync", examples_per_second)}};
+}
+
+Figure loopback_bulk(const Sides& sides) {
+  const auto side = [&](const char* program) {
+    return sides.program({program, {"33554432", "20"}, "bytes_per_second", 1e-9});
+  };
+  return {.name = "loopback.bulk",
+          .what = "push + pull of 32 MB with SGD applied, against a TCP echo",
+          .comparison = Comparison::kAtLeast,
+          .target = 0.7,
+          .unit = "×",
+          .relation = Relation::kOursByPeer,
+          .side_unit = "GB/s",
+          .ours = {"paceline", side("ps_loopback")},
+          .peer = {"echo", side("tcp_echo")}};
+}
+
+Figure loopback_small(const Sides& sides) {
+  const auto side = [&](const char* program) {
+    return sides.program({program, {"32768", "20000"}, "seconds_per_round", 1e6});
+  };
+  return {.name = "loopback.small",
+          .what = "push + pull of 32 KB with SGD applied, against a TCP echo",
+          .comparison = Comparison::kAtMost,
+          .target = 1.5,
+          .unit = "×",
+          .relation = Relation::kOursByPeer,
+          .side_unit = "µs/round",
+          .ours = {"paceline", side("ps_loopback")},
+          .peer = {"echo", side("tcp_echo")}};
+}
+
+Figure loop_overhead(const Sides& sides) {
+  const auto side = [&](const char* what) {
+    return sides.on_mnist({"loop_bench", {"100", "6000", what}, "seconds_per_step", 1e6, true});
+  };
+  return {.name = "loop.overhead",
+          .what = "what the training loop adds to the bare model call; local, one worker",
+          .comparison = Comparison::kAtMost,
+          .target = 3,
+          .unit = "µs/step",
+          .relation = Relation::kOursMinusPeer,
+          .side_unit = "µs/step",
+          .ours = {"loop", side("loop")},
+          .peer = {"bare", side("bare")}};
+}
+
+}  // namespace
+
+std::vector<Figure> make_figures(const Sides& sides) {
+  return {softmax(sides, "10", 7), softmax(sides, "100", 1.9), mnist_accuracy(sides),
+          mnist_vs_ddp(sides),     mnist_vs_bare(sides),       mnist_async(sides),
+          loopback_bulk(sides),    loopback_small(sides),      loop_overhead(sides)};
+}
+
+}  // namespace paceline

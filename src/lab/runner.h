@@ -1,0 +1,47 @@
+// Runs the programs that are measured, one at a time.
+//
+// A measured program prints its figures as one line with a JSON object and ends. It runs
+// with one compute thread per process (OpenMP's and OpenBLAS's), on one core if asked,
+// and does not outlive its time, this process or a Ctrl-C. Whatever is wrong is an Error
+// that names the program and quotes the last thing it said. One thread at a time: the one
+// that made the runner.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace paceline {
+
+struct Program {
+  std::filesystem::path file;
+  std::vector<std::string> arguments{};
+  bool one_core = false;  // pinned to one, with all its processes
+  Duration limit = std::chrono::minutes(5);
+};
+
+class Runner {
+ public:
+  Runner();  // makes a folder for what the programs leave behind
+  ~Runner();
+  Runner(const Runner&) = delete;
+  Runner& operator=(const Runner&) = delete;
+
+  // Returns the object on the last line of the output that holds one. Throws Interrupted
+  // when SIGINT or SIGTERM has come meanwhile.
+  nlohmann::json run(const Program& program);
+
+  // A folder for what the next program leaves behind, yet to be made; what was in it is gone.
+  std::filesystem::path fresh_folder();
+
+ private:
+  std::string output_of(const Program& program);
+
+  std::filesystem::path scratch_;
+};
+
+}  // namespace paceline

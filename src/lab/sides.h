@@ -1,0 +1,52 @@
+// The sides of the figures of `paceline bench`: ways to measure something once.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "lab/figure.h"
+#include "lab/runner.h"
+
+namespace paceline {
+
+struct BenchPlaces {
+  std::filesystem::path paceline;                // the binary
+  std::filesystem::path programs;                // the folder of the programs of bench/
+  std::function<std::filesystem::path()> mnist;  // the folder of MNIST's four files
+};
+
+// How a program of bench/ is run and read.
+struct Probe {
+  std::string program;
+  std::vector<std::string> arguments;
+  std::string field;  // of what it reports
+  double scale = 1;   // turns the field into the unit of the side
+  bool one_core = false;
+};
+
+// What it returns holds a copy of the places; `runner` must outlive it.
+class Sides {
+ public:
+  Sides(BenchPlaces places, Runner& runner) : places_(std::move(places)), runner_(runner) {}
+
+  Measure program(const Probe& probe) const;
+  // With the folder of MNIST as the first argument.
+  Measure on_mnist(const Probe& probe) const;
+  // A run of 10 epochs with two workers and one server; `value` reads its summary.json.
+  Measure training(const std::string& mode, double (*value)(const nlohmann::json&)) const;
+
+ private:
+  BenchPlaces places_;
+  Runner& runner_;
+};
+
+// The one with the larger value, of the two measured one after the other.
+Measure larger_of(const Measure& one, const Measure& other);
+
+// A field of what `who` has reported. Throws Error when it is no number.
+double number_in(const nlohmann::json& report, const std::string& field, const std::string& who);
+
+}  // namespace paceline
