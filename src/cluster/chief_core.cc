@@ -37,7 +37,7 @@ std::vector<std::uint32_t> ChiefCore::live(Role role) const {
   return found;
 }
 
-const Member* ChiefCore::member(std::uint32_t incarnation) const {
+const ClusterMember* ChiefCore::member(std::uint32_t incarnation) const {
   const auto found = members_.find(incarnation);
   return found == members_.end() ? nullptr : &found->second;
 }
@@ -47,7 +47,7 @@ const ChiefCore::Actions& ChiefCore::registered(Role role, const std::string& na
                                                 std::uint32_t& incarnation) {
   actions_.clear();
   incarnation = ++last_incarnation_;
-  Member member{role, incarnation, 0, name, address, true, false};
+  ClusterMember member{role, incarnation, 0, name, address, true, false};
   for (const auto& [other, existing] : members_) {
     if (existing.role == role) ++member.rank;
   }
@@ -104,7 +104,7 @@ const ChiefCore::Actions& ChiefCore::ready(std::uint32_t server) {
   return actions_;
 }
 
-void ChiefCore::begin(Member& member, std::uint64_t version, wire::Plan plan) {
+void ChiefCore::begin(ClusterMember& member, std::uint64_t version, wire::Plan plan) {
   wire::Begin begin;
   for (const auto& [incarnation, server] : members_) {
     if (server.role == Role::kServer) begin.add_servers(server.address);
@@ -119,7 +119,7 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
   actions_.clear();
   const auto found = members_.find(incarnation);
   if (found == members_.end() || !found->second.live) return actions_;
-  Member& member = found->second;
+  ClusterMember& member = found->second;
   member.live = false;
   if (finished_) return actions_;
   const std::string what = member.name + " is lost: " + reason;
@@ -137,15 +137,15 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
     }
   } else if (member.role == Role::kWorker && !stopping_) {
     actions_.push_back(Notice{what});
-    lost_worker(incarnation);
+    lost_worker(incarnation, what);
   } else if (member.role == Role::kWorker) {
     stop_servers_if_quiet();
   }
   return actions_;
 }
 
-void ChiefCore::lost_worker(std::uint32_t worker) {
-  if (live(Role::kWorker).empty()) return fail("no worker is left");
+void ChiefCore::lost_worker(std::uint32_t worker, const std::string& reason) {
+  if (live(Role::kWorker).empty()) return fail("no worker is left; " + reason);
   if (options_.mode == Mode::kSync) return start_replan({worker});
   wire::Fence fence;
   fence.add_dead(worker);
@@ -242,7 +242,7 @@ void ChiefCore::finish_replan_if_ready() {
         adopt.set_epoch(cut_by.at(share.step));
       }
     }
-    Member& member = members_.at(worker);
+    ClusterMember& member = members_.at(worker);
     if (member.begun) {
       send(worker, mine);
     } else {
@@ -296,7 +296,7 @@ std::string ChiefCore::owners(std::uint64_t step, const std::vector<Range>& miss
   };
   std::vector<std::string> names;
   const auto name = [&](std::uint32_t worker) {
-    const Member* found = member(worker);
+    const ClusterMember* found = member(worker);
     if (found != nullptr) names.push_back(found->name + (found->live ? "" : " (lost)"));
   };
   for (const PlanEntry& entry : plan->entries) {
@@ -359,7 +359,7 @@ const ChiefCore::Actions& ChiefCore::committed(std::uint32_t worker,
       std::erase(returned_, step);
     }
   }
-  if (const Member* sender = member(worker); sender != nullptr && sender->live) lease_to(worker);
+  if (const ClusterMember* sender = member(worker); sender != nullptr && sender->live) lease_to(worker);
   cut_if_drained();
   return actions_;
 }
@@ -514,10 +514,19 @@ const ChiefCore::Actions& ChiefCore::stop(const std::string& reason, bool failed
 // Synchronous runs abandon the open step at once. Asynchronous ones let every worker
 // finish the push it has begun, or the servers would differ.
 void ChiefCore::stop_servers_if_quiet() {
-  if (options_.mode != Mode::kSync && !live(Role::kWorker).empty()) return;
+  const auto workers = live(Role::kWorker);
+  const bool quiet = std::all_of(workers.begin(), workers.end(),
+                                 [&](std::uint32_t worker) { return quiet_.contains(worker); });
+  if (options_.mode != Mode::kSync && !quiet) return;
   wire::Stop stop;
   stop.set_reason(stop_reason_);
   send_all(Role::kServer, stop);
+}
+
+const ChiefCore::Actions& ChiefCore::quiet(std::uint32_t worker) {
+  actions_.clear();
+  if (quiet_.insert(worker).second && stopping_ && !finished_) stop_servers_if_quiet();
+  return actions_;
 }
 
 const ChiefCore::Actions& ChiefCore::hurry() {
@@ -573,10 +582,9 @@ void ChiefCore::save_stopped_version() {
 void ChiefCore::finish() {
   if (finished_) return;
   finished_ = true;
-  wire::Stop stop;
-  stop.set_reason(stop_reason_);
-  stop.set_failed(stop_failed_);
-  for (const Role role : {Role::kWorker, Role::kEvaluator, Role::kServer}) send_all(role, stop);
+  for (const Role role : {Role::kWorker, Role::kEvaluator, Role::kServer}) {
+    send_all(role, wire::Goodbye());
+  }
   actions_.push_back(RunEnded{stop_failed_ ? stop_reason_ : "", stopping_ && !stop_failed_});
 }
 

@@ -30,7 +30,7 @@ namespace paceline {
 
 enum class Role { kServer, kWorker, kEvaluator };
 
-struct Member {
+struct ClusterMember {
   Role role = Role::kWorker;
   std::uint32_t incarnation = 0;
   std::uint32_t rank = 0;
@@ -43,7 +43,8 @@ struct Member {
 // What the driver must do, in order.
 using ChiefMessage =
     std::variant<wire::Registered, wire::Setup, wire::Begin, wire::Fence, wire::Prepare, wire::Plan,
-                 wire::Lease, wire::Verdict, wire::Pin, wire::Unpin, wire::Evaluate, wire::Stop>;
+                 wire::Lease, wire::Verdict, wire::Pin, wire::Unpin, wire::Evaluate, wire::Stop,
+                 wire::Goodbye>;
 struct SendToMember {
   std::uint32_t incarnation;
   ChiefMessage message;
@@ -101,12 +102,13 @@ class ChiefCore {
   const Actions& saved(std::uint64_t version);
   const Actions& stop(const std::string& reason, bool failed);  // a person, or a failure
   const Actions& stopped(std::uint32_t server, const wire::Stopped& stopped);
-  const Actions& hurry();  // stop waiting for workers to finish what they have begun
+  const Actions& quiet(std::uint32_t worker);  // it has finished what it had begun
+  const Actions& hurry();                      // do not wait for workers any longer
 
   std::uint64_t watermark() const { return watermark_; }
   std::uint64_t examples_done() const;
-  const Member* member(std::uint32_t incarnation) const;
-  const std::map<std::uint32_t, Member>& members() const { return members_; }
+  const ClusterMember* member(std::uint32_t incarnation) const;
+  const std::map<std::uint32_t, ClusterMember>& members() const { return members_; }
   const RangeSet& leases_done() const { return done_; }
   bool started() const { return started_; }
   // Who owes which tiles of `step`: for messages to people.
@@ -135,8 +137,8 @@ class ChiefCore {
   void send_all(Role role, const ChiefMessage& message);
   std::vector<std::uint32_t> live(Role role) const;
   void begin_if_ready();
-  void begin(Member& member, std::uint64_t version, wire::Plan plan);
-  void lost_worker(std::uint32_t worker);
+  void begin(ClusterMember& member, std::uint64_t version, wire::Plan plan);
+  void lost_worker(std::uint32_t worker, const std::string& reason);
   void start_replan(std::set<std::uint32_t> dead);
   void finish_replan_if_ready();
   std::map<std::uint32_t, std::vector<Share>> reassign(Range steps);
@@ -152,7 +154,7 @@ class ChiefCore {
   void finish();
 
   Options options_;
-  std::map<std::uint32_t, Member> members_;  // by incarnation
+  std::map<std::uint32_t, ClusterMember> members_;  // by incarnation
   std::uint32_t last_incarnation_ = 0;
   std::set<std::uint32_t> ready_servers_;
   bool started_ = false;
@@ -183,6 +185,7 @@ class ChiefCore {
   bool finished_ = false;
   std::string stop_reason_;
   bool stop_failed_ = false;
+  std::set<std::uint32_t> quiet_;                   // workers
   std::map<std::uint32_t, wire::Stopped> stopped_;  // by server
   std::optional<std::uint64_t> saving_;             // the version that is saved at the end
   std::uint64_t last_saved_ = 0;

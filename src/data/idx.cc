@@ -134,6 +134,15 @@ std::unique_ptr<Dataset> open_idx(const fs::path& images, const fs::path& labels
                                            check_labels(label_bytes, labels, options.classes));
 }
 
+std::unique_ptr<Dataset> open_idx_images(const fs::path& images, const IdxOptions& options) {
+  GzipReader file(images);
+  const Shape shape = read_image_header(file);
+  const std::uint64_t kept = kept_examples(shape.count, options);
+  Buffer rows = read_body(file, shape.count * shape.width, kept * shape.width);
+  return std::make_unique<InMemoryDataset>(images.string(), shape.width, options.classes,
+                                           std::move(rows), std::vector<std::int32_t>(kept));
+}
+
 DatasetInfo estimate_idx(const fs::path& images, const std::string& name,
                          const IdxOptions& options) {
   GzipReader file(images);

@@ -27,6 +27,10 @@ std::unique_ptr<Dataset> open_idx(const std::filesystem::path& images,
                                   const std::filesystem::path& labels, const std::string& name,
                                   const IdxOptions& options = {});
 
+// Images alone, for prediction: every label is 0.
+std::unique_ptr<Dataset> open_idx_images(const std::filesystem::path& images,
+                                         const IdxOptions& options = {});
+
 // The info of what open_idx would return, from the header of the images alone.
 DatasetInfo estimate_idx(const std::filesystem::path& images, const std::string& name,
                          const IdxOptions& options = {});

@@ -20,6 +20,7 @@ class Coverage {
   bool complete() const { return missing_ == 0; }
   bool touched() const { return missing_ != seen_.size(); }
   std::uint64_t tiles() const { return seen_.size(); }
+  std::uint64_t lacks() const { return missing_; }  // tiles
   std::vector<Range> missing() const;
 
  private:

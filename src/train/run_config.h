@@ -59,6 +59,7 @@ struct RunConfig {
   // Processes and sockets.
   Transport transport = Transport::kUnix;
   std::string listen = "127.0.0.1";  // tcp: the address roles bind to
+  std::uint16_t port = 0;            // tcp: the chief's; 0: any free one
   bool insecure = false;             // allow other addresses than loopback
   Duration heartbeat = std::chrono::milliseconds(500);
   Duration member_timeout = std::chrono::seconds(10);  // silence after which a role is dead

@@ -594,10 +594,11 @@ void World::kill(Worker& worker, bool really) {
   });
 }
 
+// What it had begun is acknowledged everywhere when its answers have arrived.
 void World::leave(Worker& worker) {
   worker.alive = false;
   at(0.06, [this, id = worker.id] {
-    if (!ended_) chief_do(chief_->lost(id, "left"));
+    if (!ended_) chief_do(chief_->quiet(id));
   });
 }
 

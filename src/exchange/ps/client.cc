@@ -296,6 +296,14 @@ void PsClient::push(std::uint32_t chunk, Payload payload) {
                     static_cast<int>(chunk));
 }
 
+void PsClient::drain() {
+  const auto quiet = [this] {
+    const std::lock_guard lock(mutex_);
+    return core_.quiet();
+  };
+  connection_->wait(quiet, Clock::now() + std::min<Duration>(options_.deadline, kSilentWait));
+}
+
 void PsClient::install_staged() {
   for (auto& [chunk, staged] : std::exchange(staged_, {})) {
     const Range floats = map_.floats_of(chunk);

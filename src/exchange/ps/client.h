@@ -53,6 +53,9 @@ class PsClient final : public Exchange {
   void ready(Range floats) override;
   void finish(const Loss& loss, const TreeSum* tree) override;
 
+  // Waits, not for long, until every server has acknowledged what was pushed.
+  void drain();
+
   LinkCounters counters() const { return connection_->counters(); }  // from any thread
   struct Wait {
     std::string what;  // empty: it does not wait

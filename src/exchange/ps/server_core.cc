@@ -19,13 +19,16 @@ ServerCore::ServerCore(const Options& options) : options_(options), version_(opt
   for (const std::uint32_t number : options_.chunks) {
     Chunk& chunk = chunks_[number];
     chunk.version = version_;
-    chunk.examples = options_.grid.examples_before(version_);
     if (options_.applied.empty()) {
       chunk.applied.add_below(version_);
     } else {
       for (const Range& range : options_.applied) {
         for (std::uint64_t step = range.begin; step < range.end; ++step) chunk.applied.add(step);
       }
+    }
+    for (const Range& range : chunk.applied.ranges()) {
+      chunk.examples += options_.grid.examples_before(range.end);
+      chunk.examples -= options_.grid.examples_before(range.begin);
     }
   }
   open_step();
@@ -78,7 +81,8 @@ void ServerCore::push_sync(const Sender& sender, const wire::Push& push) {
   const auto refuse_for = [&](wire::Refusal::Reason reason) {
     refuse(sender.client, push.chunk(), push.step(), reason);
   };
-  if (push.step() > chunk.version) return refuse_for(wire::Refusal::FUTURE);
+  // Not even when this chunk is there: a sender holds the step's version of every chunk.
+  if (push.step() > version_) return refuse_for(wire::Refusal::FUTURE);
   if (sender.base_version != push.step()) return refuse_for(wire::Refusal::BASE);
   if (sender.plan_epoch < step_epoch_) return refuse_for(wire::Refusal::STALE_PLAN);
   step_epoch_ = sender.plan_epoch;
@@ -430,13 +434,13 @@ bool ServerCore::pinned_by_schedule(std::uint64_t version) const {
 }
 
 std::vector<Range> ServerCore::missing() const {
-  std::vector<Range> most;
+  if (options_.mode != Mode::kSync) return {};
+  const Coverage* most = nullptr;
   for (const auto& [number, chunk] : chunks_) {
-    if (chunk.version != version_ || options_.mode != Mode::kSync) continue;
-    std::vector<Range> gaps = chunk.coverage.missing();
-    if (gaps.size() > most.size() || most.empty()) most = std::move(gaps);
+    if (chunk.version != version_) continue;
+    if (!most || chunk.coverage.lacks() > most->lacks()) most = &chunk.coverage;
   }
-  return most;
+  return most ? most->missing() : std::vector<Range>();
 }
 
 std::optional<RangeSet> ServerCore::applied() const {

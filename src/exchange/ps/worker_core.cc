@@ -254,6 +254,11 @@ void WorkerCore::acknowledge(std::uint32_t number) {
   report_commits(leases_.empty());
 }
 
+bool WorkerCore::unacknowledged() const {
+  return std::any_of(chunks_.begin(), chunks_.end(),
+                     [](const Chunk& chunk) { return chunk.unacknowledged; });
+}
+
 void WorkerCore::report_commits(bool all) {
   if (committed_.empty() || (!all && committed_.size() < options_.report_every)) return;
   wire::Committed message;

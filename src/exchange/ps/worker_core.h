@@ -81,6 +81,7 @@ class WorkerCore {
   // Whether arriving parameters of `chunk` may overwrite the ones in use.
   bool may_land(std::uint32_t chunk) const;
   bool stopping() const { return stopping_; }
+  bool quiet() const { return !current_ && acknowledged_ == 0 && !unacknowledged(); }
   // The share that will probably follow `share`: for reading ahead.
   std::optional<Share> after(const Share& share) const;
   std::uint64_t next_step() const { return next_step_; }
@@ -107,6 +108,7 @@ class WorkerCore {
   bool complete(std::uint64_t version);
   void ask(std::uint32_t chunk, std::uint64_t version);
   void acknowledge(std::uint32_t chunk);
+  bool unacknowledged() const;
   void report_commits(bool all);
 
   Options options_;

@@ -1,0 +1,55 @@
+#include "base/signals.h"
+
+#include <atomic>
+#include <csignal>
+#include <ctime>
+#include <thread>
+
+namespace paceline {
+namespace {
+
+sigset_t set_of(std::initializer_list<int> signals) {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : signals) ::sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+void block_signals(std::initializer_list<int> signals) {
+  const sigset_t set = set_of(signals);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+}
+
+struct SignalWatcher::Impl {
+  sigset_t watched{};
+  sigset_t before{};
+  std::function<void(int)> caught;
+  std::atomic<bool> over = false;
+  std::thread thread;
+
+  void wait() {
+    constexpr timespec kPatience{0, 50'000'000};  // looks at `over` this often
+    while (!over) {
+      const int signal = ::sigtimedwait(&watched, nullptr, &kPatience);
+      if (signal > 0 && !over) caught(signal);
+    }
+  }
+};
+
+SignalWatcher::SignalWatcher(std::initializer_list<int> signals, std::function<void(int)> caught)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->watched = set_of(signals);
+  ::pthread_sigmask(SIG_BLOCK, &impl_->watched, &impl_->before);
+  impl_->caught = std::move(caught);
+  impl_->thread = std::thread([impl = impl_.get()] { impl->wait(); });
+}
+
+SignalWatcher::~SignalWatcher() {
+  impl_->over = true;
+  impl_->thread.join();
+  ::pthread_sigmask(SIG_SETMASK, &impl_->before, nullptr);
+}
+
+}  // namespace paceline

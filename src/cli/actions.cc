@@ -1,0 +1,175 @@
+#include "cli/actions.h"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "checkpoint/checkpoint.h"
+#include "cli/recipe.h"
+#include "data/fetch.h"
+#include "data/idx.h"
+#include "data/known_sets.h"
+#include "lab/bench.h"
+#include "train/loop.h"
+#include "train/memory.h"
+#include "train/parts.h"
+#include "train/role.h"
+#include "train/run.h"
+
+namespace paceline {
+namespace {
+
+void fetch_if_missing(const DataOptions& data, const Progress& progress) {
+  const auto names = known_set_names();
+  if (std::find(names.begin(), names.end(), data.name) == names.end()) return;
+  const KnownSet set = known_set(data.name);
+  if (!is_complete(set, data.dir / data.name)) fetch(set, data.dir, progress);
+}
+
+void train_action(const RunConfig& config, Reporter& reporter) {
+  fetch_if_missing(config.data, [&](std::string_view line) { reporter.notice(std::string(line)); });
+  train(config, config_toml(config), reporter);
+}
+
+nlohmann::json estimate_action(const RunConfig& config) {
+  const RunParts parts = make_parts(config);
+  const auto memory = estimate_memory(config, parts);
+  nlohmann::json tensors = nlohmann::json::array();
+  for (const Tensor& tensor : parts.model->layout().tensors) {
+    tensors.push_back({{"name", tensor.name},
+                       {"shape", tensor.shape},
+                       {"bytes", tensor.floats.size() * sizeof(float)}});
+  }
+  nlohmann::json servers = nlohmann::json::array();
+  for (std::uint32_t server = 0; server < parts.chunks.servers(); ++server) {
+    std::uint64_t bytes = 0;
+    const auto chunks = parts.chunks.chunks_of(server);
+    for (const std::uint32_t chunk : chunks) {
+      bytes += parts.chunks.floats_of(chunk).size() * sizeof(float);
+    }
+    servers.push_back({{"name", "server" + std::to_string(server)},
+                       {"chunks", chunks.size()},
+                       {"bytes", bytes}});
+  }
+  nlohmann::json roles = nlohmann::json::array();
+  for (const RoleMemory& role : memory) {
+    roles.push_back({{"name", role.role},
+                     {"count", role.count},
+                     {"parameters_bytes", role.parameters},
+                     {"gradients_bytes", role.gradients},
+                     {"optimizer_bytes", role.state},
+                     {"data_bytes", role.data},
+                     {"each_bytes", role.each()}});
+  }
+  const std::uint64_t vector = parts.chunks.floats() * sizeof(float);
+  return {{"model", config.model},
+          {"parameters", parts.chunks.floats()},
+          {"examples", parts.data.examples},
+          {"steps_per_epoch", parts.grid.steps_per_epoch()},
+          {"tiles_per_step", parts.grid.tiles(0)},
+          {"steps", parts.last_version},
+          {"step_bytes_per_worker", config.exchange == ExchangeKind::kPs ? 2 * vector : 0},
+          {"memory_bytes", total(memory)},
+          {"tensors", std::move(tensors)},
+          {"servers", std::move(servers)},
+          {"roles", std::move(roles)}};
+}
+
+// A checkpoint with the model it was made for.
+struct Loaded {
+  std::filesystem::path file;
+  RunConfig config;
+  std::vector<float> parameters;
+};
+
+Loaded load(const std::filesystem::path& target) {
+  Loaded loaded;
+  loaded.file = find_checkpoint(target);
+  const CheckpointReader reader(loaded.file);
+  apply_toml(reader.info().config, loaded.file.string(), TomlKind::kConfig, loaded.config);
+  loaded.parameters.resize(reader.info().layout.size);
+  reader.read(0, {0, reader.info().layout.size}, loaded.parameters);
+  return loaded;
+}
+
+Evaluation evaluate_action(const EvaluateOptions& options) {
+  Loaded loaded = load(options.target);
+  DataOptions data = loaded.config.data;
+  if (!options.data.empty()) data.name = options.data;
+  if (!options.data_dir.empty()) data.dir = options.data_dir;
+  const auto dataset = open_dataset(data, Split::kTest);
+  const auto model = make_model(loaded.config, dataset->info());
+  CheckpointReader(loaded.file).expect_layout(model->layout());
+  const Loss loss = evaluate_dataset(*model, *dataset, loaded.parameters);
+  return {loaded.file.string(), dataset->info().name, loss.examples, loss.mean(), loss.accuracy()};
+}
+
+Predictions predict_action(const PredictOptions& options) {
+  Loaded loaded = load(options.target);
+  const auto images = open_idx_images(options.input);
+  DatasetInfo info = images->info();
+  info.classes = loaded.config.data.name == "synthetic" ? loaded.config.data.synthetic.classes
+                                                        : loaded.config.data.classes;
+  const auto model = make_model(loaded.config, info);
+  CheckpointReader(loaded.file).expect_layout(model->layout());
+  Predictions predictions;
+  predictions.classes = static_cast<std::size_t>(info.classes);
+  predictions.probabilities.resize(info.examples * predictions.classes);
+  constexpr std::uint64_t kBatch = 500;
+  Batch batch;
+  std::vector<std::uint64_t> examples;
+  for (std::uint64_t begin = 0; begin < info.examples; begin += kBatch) {
+    examples.resize(std::min(kBatch, info.examples - begin));
+    std::iota(examples.begin(), examples.end(), begin);
+    images->read(examples, batch);
+    model->predict(batch, loaded.parameters,
+                   std::span(predictions.probabilities)
+                       .subspan(begin * predictions.classes, examples.size() * predictions.classes));
+  }
+  return predictions;
+}
+
+nlohmann::json checkpoints_action(const std::filesystem::path& run_dir) {
+  nlohmann::json found = nlohmann::json::array();
+  for (const auto& path : list_checkpoints(run_dir)) {
+    const CheckpointReader reader(path);
+    found.push_back({{"file", path.string()},
+                     {"version", reader.info().version},
+                     {"epoch", reader.info().epoch},
+                     {"examples", reader.info().examples},
+                     {"optimizer", reader.info().optimizer}});
+  }
+  return found;
+}
+
+void role_action(const RoleOptions& options) {
+  start_logging(options.name, {}, options.run.log_level);
+  RoleContext role{options.run, digest(read_text(options.config)), options.name, options.chief,
+                   options.announce_fd};
+  if (options.role == "chief") return run_chief(role);
+  if (options.role == "server") return run_server(role);
+  if (options.role == "worker") return run_worker(role);
+  run_evaluator(role);
+}
+
+}  // namespace
+
+Actions make_actions() {
+  Actions actions;
+  actions.train = train_action;
+  actions.estimate = estimate_action;
+  actions.evaluate = evaluate_action;
+  actions.predict = predict_action;
+  actions.checkpoints = checkpoints_action;
+  actions.role = role_action;
+  actions.bench = [](const BenchOptions& options, std::ostream& out) {
+    run_bench({options.names, options.json, options.list, options.data_dir}, out, std::cerr);
+  };
+  return actions;
+}
+
+}  // namespace paceline

@@ -1,0 +1,108 @@
+#include "cluster/chief_line.h"
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "base/units.h"
+#include "net/hello.h"
+#include "net/socket.h"
+
+namespace paceline {
+
+ChiefLine::ChiefLine(Loop& loop, const ChiefLineOptions& options, Events events)
+    : loop_(loop), options_(options), events_(std::move(events)) {
+  LinkOptions link_options;
+  link_options.run = options_.run;
+  const TimePoint deadline = Clock::now() + options_.deadline;
+  link_ = connect(loop_, Address::parse(options_.chief), link_options, *this, deadline);
+  FrameHeader hello;
+  hello.type = kHelloType;
+  link_->send(hello, encode_hello({options_.role, options_.digest}));
+  wire::Register message;
+  message.set_role(options_.role);
+  message.set_name(options_.name);
+  message.set_address(options_.address);
+  message.set_host(host_name());
+  message.set_pid(::getpid());
+  send(wire::REGISTER, message.SerializeAsString());
+  const bool answered =
+      loop_.run_until([this] { return incarnation_ != 0 || closed_; }, deadline);
+  if (closed_) throw CommError("{}: the chief turned it away: {}", options_.name, refusal_);
+  if (!answered) {
+    throw CommError("{} has waited {} for the chief at {} to answer. Is it running, and is it the "
+                    "chief of this run?",
+                    options_.name, format_duration(options_.deadline), options_.chief);
+  }
+}
+
+void ChiefLine::start() {
+  started_ = true;
+  beats_ = loop_.every(options_.heartbeat, [this] { beat(); });
+  for (const ChiefWord& word : std::exchange(early_, {})) events_.told(word.type, word.meta);
+}
+
+ChiefLine::~ChiefLine() {
+  leaving_ = true;
+  beats_.reset();
+  if (link_) link_->close("leaving");
+}
+
+void ChiefLine::send(wire::Type type, const std::string& meta) {
+  FrameHeader header;
+  header.type = static_cast<std::uint16_t>(type);
+  header.incarnation = incarnation_;
+  link_->send(header, meta);
+}
+
+void ChiefLine::tell(ChiefWord word) {
+  loop_.post([this, word = std::move(word)] {
+    if (!closed_ && !leaving_) send(word.type, word.meta);
+  });
+}
+
+void ChiefLine::beat() {
+  if (!closed_ && !leaving_) send(wire::HEARTBEAT, events_.beat().SerializeAsString());
+}
+
+void ChiefLine::goodbye(const std::string& error) {
+  if (closed_ || leaving_) return;
+  wire::Goodbye goodbye;
+  *goodbye.mutable_last() = events_.beat();
+  goodbye.set_error(error);
+  send(wire::GOODBYE, goodbye.SerializeAsString());
+  leaving_ = true;
+  link_->close("goodbye", true);
+}
+
+std::span<std::byte> ChiefLine::place(Link&, const FrameHeader&, std::string_view) {
+  throw FrameError("the chief sends no payloads");
+}
+
+void ChiefLine::received(Link&, const FrameHeader& header, std::string_view meta,
+                         std::span<std::byte>) {
+  if (header.type == kWelcomeType) return;
+  if (header.type == wire::REGISTERED) {
+    wire::Registered registered;
+    if (!registered.ParseFromArray(meta.data(), static_cast<int>(meta.size()))) {
+      throw FrameError("bad metadata");
+    }
+    incarnation_ = registered.incarnation();
+    rank_ = registered.rank();
+    return;
+  }
+  const auto type = static_cast<wire::Type>(header.type);
+  if (started_) {
+    events_.told(type, meta);
+  } else {
+    early_.push_back({type, std::string(meta)});
+  }
+}
+
+void ChiefLine::closed(Link&, const std::string& reason) {
+  closed_ = true;
+  refusal_ = reason;
+  if (!leaving_ && started_) events_.lost(reason);
+}
+
+}  // namespace paceline

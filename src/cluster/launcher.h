@@ -1,0 +1,69 @@
+// Starts the roles of a run on this machine, watches them, and sees that none is left.
+//
+// Every role dies with the launcher's process, however that ends (the kernel sees to it).
+// Call everything from the thread that made the launcher.
+#pragma once
+
+#include <sys/types.h>
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/process.h"
+
+namespace paceline {
+
+class LocalLauncher {
+ public:
+  explicit LocalLauncher(std::filesystem::path log_dir) : log_dir_(std::move(log_dir)) {}
+  ~LocalLauncher();  // kills what still runs
+  LocalLauncher(const LocalLauncher&) = delete;
+  LocalLauncher& operator=(const LocalLauncher&) = delete;
+
+  struct Child {
+    std::string name;
+    pid_t pid = 0;
+    std::optional<Finished> finished;
+  };
+
+  // Starts `arguments` (the program first); output goes to LOG_DIR/NAME.log. `keep` is a
+  // descriptor the child inherits, or −1.
+  void start(const std::string& name, std::vector<std::string> arguments, int keep = -1);
+
+  // Children that have ended since the last call.
+  std::vector<Child> ended();
+  bool running(const std::string& name) const;
+  bool any_running() const;
+  void signal(const std::string& name, int signal);
+  void signal_all(int signal);
+
+  // Waits until all have ended, at most until `deadline`; then kills the rest.
+  void wait_all(TimePoint deadline);
+
+  // What a role wrote last about its failure, from its log.
+  std::string last_words(const std::string& name) const;
+
+ private:
+  std::filesystem::path log_dir_;
+  std::vector<Child> children_;
+};
+
+// A private folder for sockets under the system's temporary folder, removed at the end.
+// Folders of launchers that were killed are removed on the way.
+class SocketFolder {
+ public:
+  SocketFolder();
+  ~SocketFolder();
+  SocketFolder(const SocketFolder&) = delete;
+  SocketFolder& operator=(const SocketFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace paceline

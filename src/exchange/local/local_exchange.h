@@ -1,0 +1,111 @@
+// The exchange of threads that share memory: a LocalHub holds the parameters, every worker
+// thread has an Exchange made by it.
+//
+// Synchronous: the threads meet at the end of a step; each then sums and applies its slice
+// of the vector. Asynchronous: nobody waits for anybody. A thread copies the parameters,
+// computes, and adds its update word by word with relaxed atomic operations: updates may
+// interleave and one may be lost to a collision, none is torn (HOGWILD!, Niu et al., NIPS
+// 2011). In both modes the threads stand still at the end of an epoch, while one of them
+// calls `epoch_done`.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "base/buffer.h"
+#include "data/share.h"
+#include "exchange/exchange.h"
+#include "exchange/options.h"
+#include "exchange/plan.h"
+#include "optim/groups.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+#include "optim/sum.h"
+
+namespace paceline {
+
+struct LocalOptions {
+  Mode mode = Mode::kSync;  // or kAsync
+  Grid grid;
+  StepRules rules;
+  std::uint32_t workers = 1;
+  OptimizerOptions optimizer;
+  std::vector<GroupRange> groups;
+  bool deterministic = false;
+  std::uint64_t version = 0;
+  std::uint64_t last_version = 0;
+  std::vector<Range> applied;  // async: steps done, when they are not all those below version
+};
+
+class LocalHub {
+ public:
+  // Steps below `version` are applied; the training loss is of the epoch that just ended.
+  using EpochDone = std::function<void(std::uint64_t version, const Loss& train)>;
+  LocalHub(const LocalOptions& options, const Schedule& schedule, std::uint64_t floats,
+           EpochDone epoch_done);
+  ~LocalHub();
+
+  std::span<float> values() { return values_.as_floats(); }
+  std::span<float> state() { return state_.as_floats(); }
+
+  std::unique_ptr<Exchange> worker(std::uint32_t rank);
+  void stop() { stopping_ = true; }       // from any thread: no further step is begun
+  void fail(std::exception_ptr failure);  // from any thread: the others end too
+  void rethrow_failure() const;
+
+  // When no worker runs: the steps applied. Any time: how many, and this epoch's loss.
+  std::vector<Range> applied() const;
+  std::uint64_t version() const { return steps_done_.load(std::memory_order_relaxed); }
+  Loss epoch_loss() const;
+
+ private:
+  class Worker;
+  class Synchronous;
+  class Asynchronous;
+
+  bool meet(const std::function<void()>& work);
+  void reduce(std::uint32_t rank, std::uint64_t step);
+  void merge_trees();
+  double decide(const Norm& norm, double weight, std::uint64_t step) const;
+  StepScalars scalars(double weight, double scale, std::uint64_t time, std::uint64_t examples) const;
+  void apply_slice(Range floats, const StepScalars& scalars);
+  void count(const Loss& loss);
+  void end_epoch_if_due(std::uint64_t steps_done);
+  std::uint64_t epoch_end(std::uint64_t step) const;
+
+  LocalOptions options_;
+  Optimizer optimizer_;
+  Schedule schedule_;
+  EpochDone epoch_done_;
+  Plan plan_;  // the same for the whole run
+  Buffer values_;
+  Buffer state_;
+  std::atomic<std::uint64_t> steps_done_;
+  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> failed_ = false;
+  mutable std::mutex mutex_;  // guards the two below
+  std::exception_ptr failure_;
+  Loss epoch_loss_;
+
+  // Synchronous: where the threads meet, and what they show each other there.
+  std::atomic<std::uint32_t> arrived_ = 0;
+  std::atomic<std::uint64_t> meeting_ = 0;
+  std::vector<Synchronous*> workers_;
+  std::vector<Norm> norms_;
+  double step_weight_ = 0;
+  double step_scale_ = 1;
+  Buffer sum_;
+  TreeSum tree_;
+
+  // Asynchronous
+  std::atomic<std::uint64_t> next_step_;
+  std::atomic<std::uint64_t> limit_;  // steps below it may be begun: the end of the epoch
+  std::vector<std::atomic<bool>> done_;  // steps of this epoch
+};
+
+}  // namespace paceline

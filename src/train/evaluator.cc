@@ -1,0 +1,95 @@
+#include <csignal>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "data/open.h"
+#include "exchange/ps/reader.h"
+#include "train/loop.h"
+#include "train/member.h"
+#include "train/parts.h"
+#include "train/role.h"
+
+namespace paceline {
+namespace {
+
+class EvaluatorRole {
+ public:
+  explicit EvaluatorRole(const RoleContext& role)
+      : role_(role),
+        parts_(make_parts(role.config)),
+        tests_(open_dataset(role.config.data, Split::kTest)),
+        values_(Buffer::floats(parts_.chunks.floats())),
+        loop_(Duration::zero()),
+        member_(
+            role, "evaluator", [](wire::Type, std::string_view) { return false; },
+            [this] {
+              const std::lock_guard lock(mutex_);
+              return figures(reader_ ? reader_->counters() : LinkCounters());
+            },
+            [](const std::string&) {}) {}
+
+  void run() {
+    const SignalWatcher signals({SIGTERM}, [this](int) { member_.interrupt(); });
+    try {
+      for (ChiefWord word = member_.next(); word.type != wire::GOODBYE; word = member_.next()) {
+        if (word.type == wire::BEGIN) begin(word);
+        if (word.type == wire::EVALUATE) evaluate(word);
+      }
+      member_.leave("");
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      member_.leave(error.what());
+      throw;
+    }
+  }
+
+ private:
+  void begin(const ChiefWord& word) {
+    wire::Begin begin;
+    begin.ParseFromString(word.meta);
+    PsAddress address;
+    address.servers.assign(begin.servers().begin(), begin.servers().end());
+    address.run = run_id(role_.digest);
+    address.digest = role_.digest;
+    address.role = "evaluator";
+    address.name = role_.name;
+    address.incarnation = member_.incarnation();
+    auto reader = std::make_unique<PsReader>(loop_, parts_.chunks, address, role_.config.deadline);
+    const std::lock_guard lock(mutex_);
+    reader_ = std::move(reader);
+  }
+
+  void evaluate(const ChiefWord& word) {
+    wire::Evaluate request;
+    request.ParseFromString(word.meta);
+    reader_->read(request.version(), values_.as_floats());
+    const Loss loss = evaluate_dataset(*parts_.model, *tests_, values_.as_floats());
+    wire::Evaluated evaluated;
+    evaluated.set_version(request.version());
+    evaluated.set_epoch(request.epoch());
+    evaluated.set_loss(loss.mean());
+    evaluated.set_accuracy(loss.accuracy());
+    evaluated.set_examples(loss.examples);
+    member_.tell(wire::EVALUATED, evaluated);
+  }
+
+  RoleContext role_;
+  RunParts parts_;
+  std::unique_ptr<Dataset> tests_;
+  Buffer values_;
+  Loop loop_;
+  std::mutex mutex_;  // guards reader_ against the member's thread
+  std::unique_ptr<PsReader> reader_;
+  Member member_;
+};
+
+}  // namespace
+
+void run_evaluator(const RoleContext& role) {
+  block_signals({SIGTERM});
+  EvaluatorRole(role).run();
+}
+
+}  // namespace paceline

@@ -1,0 +1,174 @@
+#include "train/journal.h"
+
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+
+namespace paceline {
+namespace {
+
+constexpr double kProgressEvery = 0.1;  // seconds
+
+double mean(double sum, double weight) {
+  return weight > 0 ? sum / weight : 0;
+}
+
+}  // namespace
+
+Journal::Journal(const RunConfig& config, const Grid& grid, int status_fd)
+    : config_(config),
+      grid_(grid),
+      status_fd_(status_fd),
+      metrics_(config.run_dir / "metrics.jsonl"),
+      begun_(Clock::now()) {}
+
+void Journal::tell(const nlohmann::json& line) {
+  if (status_fd_ < 0) return;
+  const std::string text = line.dump() + "\n";
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const ssize_t written = ::write(status_fd_, rest.data(), rest.size());
+    if (written <= 0) {
+      status_fd_ = -1;  // nobody listens any more
+      return;
+    }
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void Journal::record(const nlohmann::json& line) {
+  tell(line);
+  metrics_.write(line);
+}
+
+double Journal::elapsed() const {
+  return has_begun_ ? seconds(Clock::now() - begun_) : 0;
+}
+
+void Journal::address(const std::string& text) {
+  tell({{"type", "address"}, {"address", text}});
+}
+
+void Journal::begun(std::uint64_t examples_done) {
+  begun_ = Clock::now();
+  has_begun_ = true;
+  examples_at_start_ = examples_done;
+  examples_now_ = examples_done;
+}
+
+void Journal::progress(std::uint64_t examples, const wire::Complete& sums) {
+  sums_.set_loss(sums_.loss() + sums.loss());
+  sums_.set_weight(sums_.weight() + sums.weight());
+  sums_.set_correct(sums_.correct() + sums.correct());
+  sums_.set_examples(sums_.examples() + sums.examples());
+  skipped_ += sums.skipped();
+  examples_now_ = examples;
+  const double now = elapsed();
+  const double loss = mean(sums_.loss(), sums_.weight());
+  if (sums.pinned()) {
+    EpochRecord& epoch = epochs_[sums.version()];
+    epoch = {loss, sums_.correct(), sums_.examples(), now, now - last_epoch_end_};
+    last_epoch_end_ = now;
+    trained_ = now;
+    sums_.Clear();
+  }
+  if (now - last_progress_ < kProgressEvery) return;
+  last_progress_ = now;
+  const std::uint64_t total = grid_.examples * config_.epochs;
+  const double rate = now > 0 ? static_cast<double>(examples - examples_at_start_) / now : 0;
+  record({{"type", "progress"},
+          {"seconds", now},
+          {"epoch", std::min(config_.epochs, examples / grid_.examples + 1)},
+          {"epochs", config_.epochs},
+          {"examples_done", examples},
+          {"examples_total", total},
+          {"examples_per_second", rate},
+          {"loss", loss}});
+}
+
+void Journal::epoch_trained(std::uint64_t epoch, std::uint64_t version) {
+  spdlog::info("epoch {} is trained (version {})", epoch + 1, version);
+}
+
+void Journal::evaluated(const wire::Evaluated& evaluated) {
+  const EpochRecord& epoch = epochs_[evaluated.version()];
+  const nlohmann::json line = {{"type", "epoch"},
+                               {"epoch", evaluated.epoch() + 1},
+                               {"epochs", config_.epochs},
+                               {"version", evaluated.version()},
+                               {"train_loss", epoch.loss},
+                               {"train_accuracy", mean(static_cast<double>(epoch.correct),
+                                                       static_cast<double>(epoch.examples))},
+                               {"test_loss", evaluated.loss()},
+                               {"test_accuracy", evaluated.accuracy()},
+                               {"examples", epoch.examples},
+                               {"seconds", epoch.seconds},
+                               {"ended", epoch.ended}};
+  results_.push_back(line);
+  record(line);
+}
+
+void Journal::worker_epoch(const std::string& worker, const wire::WorkerEpoch& result) {
+  const nlohmann::json line = {{"type", "worker_epoch"},
+                               {"worker", worker},
+                               {"epoch", result.epoch() + 1},
+                               {"test_accuracy", result.accuracy()},
+                               {"test_loss", result.loss()},
+                               {"seconds", elapsed()}};
+  auto& epochs = worker_epochs_[worker];
+  if (!epochs.is_array()) epochs = nlohmann::json::array();
+  epochs.push_back(line);
+  record(line);
+}
+
+void Journal::notice(const std::string& text) {
+  spdlog::info("{}", text);
+  record({{"type", "notice"}, {"seconds", elapsed()}, {"text", text}});
+}
+
+void Journal::warning(const std::string& text) {
+  spdlog::warn("{}", text);
+  record({{"type", "warning"}, {"seconds", elapsed()}, {"text", text}});
+}
+
+nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles, const std::string& error) {
+  const double took = trained_ > 0 && examples == grid_.examples * config_.epochs ? trained_ : elapsed();
+  const std::uint64_t done = examples - std::min(examples, examples_at_start_);
+  for (nlohmann::json& role : roles) {
+    // A synchronous worker holds exactly the version that was tested.
+    if (role["role"] != "worker") continue;
+    const auto own = worker_epochs_.find(role["name"]);
+    role["epochs"] = own != worker_epochs_.end() ? own->second : nlohmann::json::array();
+    if (config_.mode != Mode::kSync) continue;
+    for (const nlohmann::json& epoch : results_) {
+      role["epochs"].push_back(
+          {{"epoch", epoch["epoch"]}, {"test_accuracy", epoch["test_accuracy"]}});
+    }
+  }
+  nlohmann::json summary = {
+      {"recipe", config_.recipe},
+      {"status", error.empty() ? "complete" : "incomplete"},
+      {"examples", done},
+      {"examples_total", examples},
+      {"epochs", results_.size()},
+      {"train_seconds", took},
+      {"examples_per_second", took > 0 ? static_cast<double>(done) / took : 0},
+      {"workers", config_.workers},
+      {"servers", config_.exchange == ExchangeKind::kPs ? config_.servers : 0},
+      {"batch", config_.batch},
+      {"steps_skipped", skipped_},
+      {"epoch_results", results_},
+      {"roles", std::move(roles)}};
+  if (!error.empty()) summary["error"] = error;
+  summary["test_accuracy"] =
+      results_.empty() ? nlohmann::json() : results_.back()["test_accuracy"];
+  summary["test_loss"] = results_.empty() ? nlohmann::json() : results_.back()["test_loss"];
+  summary["train_loss"] = results_.empty() ? nlohmann::json() : results_.back()["train_loss"];
+  write_atomically(config_.run_dir / "summary.json", summary.dump(2) + "\n");
+  tell({{"type", "summary"}, {"summary", summary}});
+  return summary;
+}
+
+}  // namespace paceline

@@ -1,0 +1,235 @@
+// A run whose workers are threads of this process.
+#include <csignal>
+#include <thread>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "base/signals.h"
+#include "checkpoint/checkpoint.h"
+#include "data/open.h"
+#include "exchange/local/local_exchange.h"
+#include "train/journal.h"
+#include "train/loop.h"
+#include "train/parts.h"
+#include "train/run.h"
+
+namespace paceline {
+namespace {
+
+class ThreadRun {
+ public:
+  ThreadRun(const RunConfig& config, std::string config_text, Reporter& reporter)
+      : config_(config),
+        config_text_(std::move(config_text)),
+        reporter_(reporter),
+        parts_(make_parts(config)),
+        train_(open_dataset(config.data, Split::kTrain)),
+        test_(open_dataset(config.data, Split::kTest)),
+        order_(config.order, parts_.grid.examples),
+        journal_(config, parts_.grid, -1),
+        hub_(hub_options(), parts_.schedule, parts_.chunks.floats(),
+             [this](std::uint64_t version, const Loss& loss) { epoch_done(version, loss); }) {
+    load();
+  }
+
+  void run() {
+    const SignalWatcher signals({SIGINT, SIGTERM, SIGHUP}, [this](int) {
+      interrupted_ = true;
+      hub_.stop();
+    });
+    journal_.begun(examples_done());
+    began_ = Clock::now();
+    std::vector<std::unique_ptr<Exchange>> exchanges;
+    for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
+      exchanges.push_back(hub_.worker(rank));
+    }
+    std::vector<LoopCounts> counts(config_.workers);
+    std::vector<double> finished(config_.workers);
+    std::vector<std::thread> threads;
+    std::atomic<std::uint64_t> running = config_.workers;
+    for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
+      threads.emplace_back([&, rank] {
+        work(*exchanges[rank], counts[rank]);
+        finished[rank] = journal_.elapsed();
+        --running;
+      });
+    }
+    while (running > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      show_progress();
+    }
+    for (std::thread& thread : threads) thread.join();
+    finish(counts, finished);
+  }
+
+ private:
+  LocalOptions hub_options() {
+    LocalOptions options;
+    options.mode = config_.mode;
+    options.grid = parts_.grid;
+    options.rules = parts_.rules;
+    options.workers = static_cast<std::uint32_t>(config_.workers);
+    options.optimizer = config_.optimizer;
+    options.groups = parts_.groups;
+    options.deterministic = config_.deterministic;
+    options.last_version = parts_.last_version;
+    if (!config_.resume.empty()) {
+      reader_ = std::make_unique<CheckpointReader>(find_checkpoint(config_.resume));
+      options.version = reader_->info().version;
+      options.applied = reader_->info().applied;
+    }
+    return options;
+  }
+
+  void load() {
+    if (!reader_) return parts_.model->initialize(config_.seed, hub_.values());
+    const Range all{0, parts_.chunks.floats()};
+    reader_->read(0, all, hub_.values());
+    if (reader_->info().optimizer != name_of(config_.optimizer.kind)) return;
+    for (std::uint64_t slot = 0; slot < hub_.state().size() / all.size(); ++slot) {
+      reader_->read(1 + slot, all, hub_.state().subspan(slot * all.size(), all.size()));
+    }
+  }
+
+  void work(Exchange& exchange, LoopCounts& counts) {
+    try {
+      const auto model = make_model(config_, parts_.data);
+      run_worker_loop({*train_, order_, parts_.grid, *model, exchange, config_.loader,
+                       config_.deterministic},
+                      counts);
+    } catch (...) {
+      hub_.fail(std::current_exception());
+    }
+  }
+
+  std::uint64_t examples_done() const {
+    std::uint64_t examples = 0;
+    for (const Range& range : hub_.applied()) {
+      examples += parts_.grid.examples_before(range.end) - parts_.grid.examples_before(range.begin);
+    }
+    return examples;
+  }
+
+  void show_progress() {
+    const Loss loss = hub_.epoch_loss();
+    const std::uint64_t done = parts_.grid.examples_before(hub_.version());
+    const double elapsed = journal_.elapsed();
+    const std::uint64_t total = parts_.grid.examples * config_.epochs;
+    const double rate = elapsed > 0 ? static_cast<double>(done) / elapsed : 0;
+    const Duration eta =
+        rate > 0 ? from_seconds(static_cast<double>(total - done) / rate) : Duration::zero();
+    if (loss.examples > 0) {
+      reporter_.progress({std::min(config_.epochs, done / parts_.grid.examples + 1), config_.epochs,
+                          done, total, rate, loss.mean(), eta});
+    }
+  }
+
+  // The parameters stand still: called by the worker that ended the epoch.
+  void epoch_done(std::uint64_t version, const Loss& loss) {
+    wire::Complete sums;
+    sums.set_version(version);
+    sums.set_pinned(true);
+    sums.set_loss(loss.sum);
+    sums.set_weight(loss.weight);
+    sums.set_correct(loss.correct);
+    sums.set_examples(loss.examples);
+    journal_.progress(parts_.grid.examples_before(version), sums);
+    const Loss tested = evaluate_dataset(*parts_.model, *test_, hub_.values());
+    wire::Evaluated evaluated;
+    evaluated.set_version(version);
+    evaluated.set_epoch(version / parts_.grid.steps_per_epoch() - 1);
+    evaluated.set_loss(tested.mean());
+    evaluated.set_accuracy(tested.accuracy());
+    evaluated.set_examples(tested.examples);
+    journal_.evaluated(evaluated);
+    reporter_.epoch({evaluated.epoch() + 1, config_.epochs, loss.mean(), tested.accuracy(),
+                     Clock::now() - std::exchange(began_, Clock::now())});
+    const bool due = config_.checkpoint_every > 0 &&
+                     (evaluated.epoch() + 1) % config_.checkpoint_every == 0;
+    if (due || version == parts_.last_version) save(version, {});
+  }
+
+  void save(std::uint64_t version, std::vector<Range> applied) {
+    CheckpointInfo info;
+    info.layout = parts_.model->layout();
+    info.model = config_.model;
+    info.optimizer = name_of(config_.optimizer.kind);
+    info.slots = hub_.state().size() / parts_.chunks.floats();
+    info.version = version;
+    info.applied = std::move(applied);
+    info.examples = info.applied.empty() ? parts_.grid.examples_before(version) : examples_done();
+    info.epoch = parts_.grid.epoch_of(version);
+    info.config = config_text_;
+    write_checkpoint(checkpoint_path(config_.run_dir, version), info,
+                     [this](std::uint64_t vector, Range floats, std::span<float> out) {
+                       const std::span<float> from =
+                           vector == 0 ? hub_.values()
+                                       : hub_.state().subspan((vector - 1) * parts_.chunks.floats(),
+                                                              parts_.chunks.floats());
+                       std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(floats.begin),
+                                   floats.size(), out.begin());
+                     });
+    prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
+  }
+
+  void finish(const std::vector<LoopCounts>& counts, const std::vector<double>& finished) {
+    std::string error;
+    try {
+      hub_.rethrow_failure();
+    } catch (const std::exception& failure) {
+      error = failure.what();
+    }
+    const std::uint64_t version = hub_.version();
+    const bool complete = version == parts_.last_version;
+    const bool on_epoch = version % parts_.grid.steps_per_epoch() == 0;
+    if (error.empty() && !complete && !on_epoch) {
+      const std::vector<Range> applied = hub_.applied();
+      save(version, applied.size() > 1 ? applied : std::vector<Range>());
+    }
+    if (interrupted_ && error.empty() && !complete) error = "interrupted";
+    const Usage usage = usage_of_this_process();
+    nlohmann::json roles = nlohmann::json::array();
+    roles.push_back({{"name", "local"},
+                     {"role", "local"},
+                     {"cpu_seconds", usage.cpu_seconds},
+                     {"peak_rss_bytes", usage.peak_rss_bytes},
+                     {"bytes_in", 0},
+                     {"bytes_out", 0}});
+    for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+      roles.push_back({{"name", "worker" + std::to_string(rank)},
+                       {"role", "worker"},
+                       {"examples", counts[rank].examples.load()},
+                       {"finish_seconds", finished[rank]}});
+    }
+    reporter_.summary(journal_.summary(examples_done(), std::move(roles), error));
+    hub_.rethrow_failure();
+    if (error == "interrupted") {
+      throw Interrupted("interrupted; saved as " + checkpoint_path(config_.run_dir, version).string() +
+                        ". Go on with: paceline train --resume " + config_.run_dir.string());
+    }
+  }
+
+  RunConfig config_;
+  std::string config_text_;
+  Reporter& reporter_;
+  RunParts parts_;
+  std::unique_ptr<Dataset> train_;
+  std::unique_ptr<Dataset> test_;
+  Order order_;
+  Journal journal_;
+  std::unique_ptr<CheckpointReader> reader_;
+  LocalHub hub_;
+  TimePoint began_;
+  std::atomic<bool> interrupted_ = false;
+};
+
+}  // namespace
+
+void train_with_threads(const RunConfig& config, const std::string& config_text,
+                        Reporter& reporter) {
+  start_logging("local", config.run_dir / "logs" / "local.log", config.log_level);
+  ThreadRun(config, config_text, reporter).run();
+}
+
+}  // namespace paceline

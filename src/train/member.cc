@@ -1,0 +1,105 @@
+#include "train/member.h"
+
+#include "base/error.h"
+#include "base/process.h"
+#include "train/parts.h"
+
+namespace paceline {
+
+ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
+                              const std::string& address) {
+  ChiefLineOptions options;
+  options.chief = role.chief;
+  options.run = run_id(role.digest);
+  options.digest = role.digest;
+  options.role = kind;
+  options.name = role.name;
+  options.address = address;
+  options.heartbeat = role.config.heartbeat;
+  options.deadline = role.config.start_timeout;
+  return options;
+}
+
+wire::Heartbeat figures(const LinkCounters& counters) {
+  const Usage usage = usage_of_this_process();
+  wire::Heartbeat beat;
+  beat.set_cpu_seconds(usage.cpu_seconds);
+  beat.set_peak_rss_bytes(usage.peak_rss_bytes);
+  beat.set_bytes_in(counters.bytes_in);
+  beat.set_bytes_out(counters.bytes_out);
+  return beat;
+}
+
+Member::Member(const RoleContext& role, const std::string& kind, Told told,
+               std::function<wire::Heartbeat()> beat, std::function<void(const std::string&)> lost)
+    : loop_(Duration::zero()) {
+  ChiefLine::Events events;
+  events.told = [this, told = std::move(told)](wire::Type type, std::string_view meta) {
+    if (!told(type, meta)) queue({type, std::string(meta)});
+  };
+  events.lost = [this, lost = std::move(lost)](const std::string& reason) {
+    const std::string sentence = "the chief is gone: " + reason;
+    lost(sentence);
+    const std::lock_guard lock(mutex_);
+    lost_ = sentence;
+    changed_.notify_all();
+  };
+  events.beat = std::move(beat);
+  line_ = std::make_unique<ChiefLine>(loop_, line_options(role, kind, ""), std::move(events));
+  thread_ = std::thread([this] {
+    line_->start();
+    loop_.run();
+  });
+}
+
+Member::~Member() {
+  loop_.stop();
+  thread_.join();
+  line_.reset();
+}
+
+void Member::queue(ChiefWord word) {
+  const std::lock_guard lock(mutex_);
+  words_.push_back(std::move(word));
+  changed_.notify_all();
+}
+
+void Member::tell(wire::Type type, const google::protobuf::Message& message) {
+  line_->tell({type, message.SerializeAsString()});
+}
+
+void Member::beat() {
+  loop_.post([this] { line_->beat(); });
+}
+
+ChiefWord Member::next() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return !words_.empty() || lost_ || interrupted_; });
+  if (interrupted_) throw Interrupted("interrupted");
+  if (words_.empty()) throw CommError("{}", *lost_);
+  ChiefWord word = std::move(words_.front());
+  words_.pop_front();
+  return word;
+}
+
+void Member::interrupt() {
+  const std::lock_guard lock(mutex_);
+  interrupted_ = true;
+  changed_.notify_all();
+}
+
+void Member::leave(const std::string& error) {
+  loop_.post([this, error] { line_->goodbye(error); });
+  const TimePoint deadline = Clock::now() + std::chrono::milliseconds(500);
+  std::unique_lock lock(mutex_);
+  while (!left_ && Clock::now() < deadline) {
+    loop_.post([this] {
+      const std::lock_guard inner(mutex_);
+      left_ = line_->closed();
+      changed_.notify_all();
+    });
+    changed_.wait_for(lock, std::chrono::milliseconds(5));
+  }
+}
+
+}  // namespace paceline

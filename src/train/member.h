@@ -1,0 +1,64 @@
+// What worker and evaluator have in common: a thread that talks with the chief while
+// another computes.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "cluster/chief_line.h"
+#include "train/role.h"
+
+namespace paceline {
+
+ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
+                              const std::string& address);
+
+// CPU, memory and the given bytes, as of now.
+wire::Heartbeat figures(const LinkCounters& counters);
+
+// The chief's line on a thread of its own. Messages are handed to `told` there, those it
+// does not take (returns false) wait for next(). Members are usable from any thread.
+class Member {
+ public:
+  using Told = std::function<bool(wire::Type, std::string_view)>;
+  Member(const RoleContext& role, const std::string& kind, Told told,
+         std::function<wire::Heartbeat()> beat, std::function<void(const std::string&)> lost);
+  ~Member();
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+
+  std::uint32_t incarnation() const { return line_->incarnation(); }
+  std::uint32_t rank() const { return line_->rank(); }
+  void tell(wire::Type type, const google::protobuf::Message& message);
+  void tell(ChiefWord word) { line_->tell(std::move(word)); }
+  void beat();  // now
+
+  // The next message that was not taken, waiting for it; GOODBYE is the last. Throws
+  // CommError when the chief is lost, Interrupted on SIGTERM.
+  ChiefWord next();
+  void interrupt();  // from a signal
+
+  // Says goodbye and waits, briefly, until it is out.
+  void leave(const std::string& error);
+
+ private:
+  void queue(ChiefWord word);
+
+  Loop loop_;
+  std::unique_ptr<ChiefLine> line_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<ChiefWord> words_;
+  std::optional<std::string> lost_;
+  bool interrupted_ = false;
+  bool left_ = false;
+  std::thread thread_;
+};
+
+}  // namespace paceline

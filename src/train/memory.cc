@@ -1,0 +1,57 @@
+#include "train/memory.h"
+
+#include "base/error.h"
+#include "base/units.h"
+#include "data/open.h"
+
+namespace paceline {
+namespace {
+
+constexpr std::uint64_t kProgram = 12'000'000;  // measured: a role with an empty model
+
+}  // namespace
+
+std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts& parts) {
+  const std::uint64_t vector = parts.chunks.floats() * sizeof(float);
+  const std::uint64_t slots = Optimizer(config.optimizer).slots();
+  const std::uint64_t train = parts.data.memory_bytes;
+  const std::uint64_t test = estimate_dataset(config.data, Split::kTest).memory_bytes;
+  if (config.exchange == ExchangeKind::kLocal) {
+    const std::uint64_t copies = config.mode == Mode::kAsync ? 3 : 0;  // views and scratch
+    return {{"local", 1, vector * (2 + copies * config.workers), vector * (1 + config.workers),
+             vector * slots * (1 + copies * config.workers), train + test, kProgram}};
+  }
+  const std::uint64_t shard = vector / config.servers;
+  // Two versions, one pinned; the sum, and one contribution of every worker arriving.
+  const RoleMemory server{"server", config.servers, 3 * shard, (1 + config.workers) * shard,
+                          2 * slots * shard, 0, kProgram + 2 * vector / config.servers};
+  const bool own_tests = config.mode != Mode::kSync && config.worker_eval;
+  const RoleMemory worker{"worker", config.workers, vector, 2 * vector, 0,
+                          train + (own_tests ? test : 0), kProgram};
+  const RoleMemory evaluator{"evaluator", 1, 2 * vector, 0, 0, test, kProgram};
+  const RoleMemory chief{"chief", 1, 2 * vector, 0, 2 * slots * vector, 0, kProgram};
+  return {chief, server, worker, evaluator};
+}
+
+std::uint64_t total(const std::vector<RoleMemory>& roles) {
+  std::uint64_t bytes = 0;
+  for (const RoleMemory& role : roles) bytes += role.all();
+  return bytes;
+}
+
+void check_memory(const std::vector<RoleMemory>& roles, std::uint64_t available) {
+  const std::uint64_t needed = total(roles);
+  if (needed <= available) return;
+  std::string lines;
+  for (const RoleMemory& role : roles) {
+    lines += fmt::format("\n  {} × {}: {} each (parameters {}, gradients {}, optimizer {}, data {})",
+                         role.count, role.role, format_bytes(role.each()),
+                         format_bytes(role.parameters), format_bytes(role.gradients),
+                         format_bytes(role.state), format_bytes(role.data));
+  }
+  throw ResourceError("the run needs about {} of memory and {} are available:{}\nUse fewer workers, "
+                      "or raise --memory-limit if you know better",
+                      format_bytes(needed), format_bytes(available), lines);
+}
+
+}  // namespace paceline

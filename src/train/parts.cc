@@ -1,0 +1,57 @@
+#include "train/parts.h"
+
+#include <charconv>
+
+#include "base/error.h"
+#include "data/open.h"
+#include "model/linear/softmax.h"
+#include "optim/groups.h"
+
+namespace paceline {
+
+std::unique_ptr<Model> make_model(const RunConfig& config, const DatasetInfo& data) {
+  if (config.model == "softmax") {
+    return std::make_unique<SoftmaxRegression>(data.width, data.classes);
+  }
+  throw ConfigError("there is no model '{}': the models are softmax", config.model);
+}
+
+RunParts make_parts(const RunConfig& config) {
+  const DatasetInfo data = estimate_dataset(config.data, Split::kTrain);
+  const std::uint64_t batch = std::min(config.batch, data.examples);
+  const Grid grid{data.examples, batch, config.tile > 0 ? config.tile : default_tile(batch)};
+  auto model = make_model(config, data);
+  const bool local = config.exchange == ExchangeKind::kLocal;
+  const ChunkMap chunks(model->layout().size,
+                        local ? 1 : static_cast<std::uint32_t>(config.servers));
+  StepRules rules{config.clip, config.nonfinite, 1};
+  if (config.reduction == Reduction::kSum) {
+    rules.sum_factor = config.sum_factor > 0 ? config.sum_factor : static_cast<double>(config.workers);
+  }
+  auto groups = resolve_groups(model->layout(), config.groups);
+  const Schedule schedule(config.schedule, batch, data.examples, static_cast<double>(config.epochs));
+  const std::uint64_t last = grid.steps_per_epoch() * config.epochs;
+  return {data, grid, last, std::move(model), chunks, rules, std::move(groups), schedule};
+}
+
+std::uint64_t run_id(const std::string& config_digest) {
+  std::uint64_t id = 0;
+  std::from_chars(config_digest.data(), config_digest.data() + config_digest.size(), id, 16);
+  return id;
+}
+
+const char* name_of(OptimizerKind kind) {
+  switch (kind) {
+    case OptimizerKind::kSgd:
+      return "sgd";
+    case OptimizerKind::kMomentum:
+      return "momentum";
+    case OptimizerKind::kAdagrad:
+      return "adagrad";
+    case OptimizerKind::kAdam:
+      return "adam";
+  }
+  return "unknown";
+}
+
+}  // namespace paceline

@@ -1,0 +1,40 @@
+// What a configuration stands for: the grid of steps, the model, the chunks, the rules.
+// Every role builds the same from the same config.toml.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/share.h"
+#include "exchange/chunks.h"
+#include "exchange/options.h"
+#include "model/model.h"
+#include "optim/optimizer.h"
+#include "optim/schedule.h"
+#include "train/run_config.h"
+
+namespace paceline {
+
+std::unique_ptr<Model> make_model(const RunConfig& config, const DatasetInfo& data);
+
+struct RunParts {
+  DatasetInfo data;  // of the training split
+  Grid grid;
+  std::uint64_t last_version = 0;  // steps of the whole run
+  std::unique_ptr<Model> model;
+  ChunkMap chunks;
+  StepRules rules;
+  std::vector<GroupRange> groups;
+  Schedule schedule;
+};
+// Reads the headers of the data. Throws DataError, ConfigError.
+RunParts make_parts(const RunConfig& config);
+
+// A run is known by the digest of its configuration, which names its run directory.
+std::uint64_t run_id(const std::string& config_digest);
+
+const char* name_of(OptimizerKind kind);  // "sgd"
+
+}  // namespace paceline

@@ -1,0 +1,67 @@
+#include "train/saver.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "exchange/ps/reader.h"
+
+namespace paceline {
+
+Saver::Saver(const RunConfig& config, const ChunkMap& map, PsAddress address, Done done)
+    : config_(config), map_(map), address_(std::move(address)), done_(std::move(done)) {
+  thread_ = std::thread([this] { work(); });
+}
+
+Saver::~Saver() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+  thread_.join();
+}
+
+void Saver::save(CheckpointInfo info) {
+  const std::lock_guard lock(mutex_);
+  jobs_.push_back(std::move(info));
+  changed_.notify_all();
+}
+
+void Saver::work() {
+  Loop loop{Duration::zero()};
+  std::unique_ptr<PsReader> reader;
+  Buffer values;
+  Buffer state;
+  while (true) {
+    CheckpointInfo info;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return over_ || !jobs_.empty(); });
+      if (over_) return;
+      info = std::move(jobs_.front());
+      jobs_.pop_front();
+    }
+    std::string error;
+    try {
+      if (!reader) {
+        reader = std::make_unique<PsReader>(loop, map_, address_, config_.deadline);
+        values = Buffer::floats(map_.floats());
+        state = Buffer::floats(map_.floats() * info.slots);
+      }
+      reader->read(info.version, values.as_floats(), state.as_floats());
+      const auto fill = [&](std::uint64_t vector, Range floats, std::span<float> out) {
+        const std::span<const float> from =
+            vector == 0 ? values.as_floats()
+                        : state.as_floats().subspan((vector - 1) * map_.floats(), map_.floats());
+        std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(floats.begin), floats.size(),
+                    out.begin());
+      };
+      write_checkpoint(checkpoint_path(config_.run_dir, info.version), info, fill);
+      prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
+    } catch (const Error& failure) {
+      error = failure.what();
+    }
+    done_(info.version, error);
+  }
+}
+
+}  // namespace paceline

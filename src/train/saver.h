@@ -1,0 +1,42 @@
+// Writes checkpoints on a thread of its own: reads a version from all servers, writes the
+// file, removes old ones.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "checkpoint/checkpoint.h"
+#include "exchange/ps/connection.h"
+#include "train/parts.h"
+
+namespace paceline {
+
+class Saver {
+ public:
+  // Called on the saver's thread; an empty error means success.
+  using Done = std::function<void(std::uint64_t version, const std::string& error)>;
+
+  Saver(const RunConfig& config, const ChunkMap& map, PsAddress address, Done done);
+  ~Saver();  // finishes the job in hand, drops the others
+  void save(CheckpointInfo info);
+
+ private:
+  void work();
+
+  RunConfig config_;
+  ChunkMap map_;
+  PsAddress address_;
+  Done done_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<CheckpointInfo> jobs_;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace paceline

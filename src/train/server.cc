@@ -1,0 +1,152 @@
+#include <csignal>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "checkpoint/checkpoint.h"
+#include "cluster/chief_line.h"
+#include "exchange/ps/server.h"
+#include "net/hello.h"
+#include "net/socket.h"
+#include "train/member.h"
+#include "train/parts.h"
+#include "train/role.h"
+
+namespace paceline {
+namespace {
+
+// Everything on one thread: the data links, the chief's line, the timers.
+class ServerRole {
+ public:
+  explicit ServerRole(const RoleContext& role)
+      : role_(role), parts_(make_parts(role.config)), loop_(role.config.spin) {
+    LinkOptions options;
+    options.run = run_id(role.digest);
+    listener_ = std::make_unique<Listener>(
+        loop_, own_address(), options,
+        [this](std::shared_ptr<Link> link) -> LinkHandler* {
+          return server_ ? server_->accept(std::move(link)) : nullptr;
+        },
+        role.config.insecure);
+    ChiefLine::Events events;
+    events.told = [this](wire::Type type, std::string_view meta) { told(type, meta); };
+    events.lost = [this](const std::string& reason) {
+      failure_ = "the chief is gone: " + reason;
+      loop_.stop();
+    };
+    events.beat = [this] { return figures(server_ ? server_->counters() : LinkCounters()); };
+    line_ = std::make_unique<ChiefLine>(
+        loop_, line_options(role, "server", listener_->address().text()), std::move(events));
+  }
+
+  void run() {
+    const SignalWatcher signals({SIGTERM}, [this](int) { loop_.stop(); });
+    line_->start();
+    loop_.run();
+    if (failure_) throw CommError("{}", *failure_);
+  }
+
+ private:
+  Address own_address() const {
+    const RunConfig& config = role_.config;
+    if (config.transport == Transport::kTcp) return {Address::Kind::kTcp, config.listen, 0};
+    const std::filesystem::path chief = Address::parse(role_.chief).host;
+    return {Address::Kind::kUnix, chief.parent_path() / (role_.name + ".sock"), 0};
+  }
+
+  void told(wire::Type type, std::string_view meta) {
+    if (type == wire::SETUP) {
+      wire::Setup setup;
+      setup.ParseFromString(std::string(meta));
+      set_up(setup);
+    } else if (type == wire::GOODBYE) {
+      line_->goodbye("");
+      going_ = loop_.every(std::chrono::milliseconds(2), [this] {
+        if (line_->closed()) loop_.stop();
+      });
+      giving_up_ = loop_.after(std::chrono::milliseconds(500), [this] { loop_.stop(); });
+    } else if (server_) {
+      server_->told(type, meta);
+    }
+  }
+
+  void set_up(const wire::Setup& setup) {
+    const RunConfig& config = role_.config;
+    ServerCore::Options options;
+    options.mode = config.mode;
+    options.grid = parts_.grid;
+    options.rules = parts_.rules;
+    options.chunks = parts_.chunks.chunks_of(setup.index());
+    options.servers = parts_.chunks.servers();
+    options.staleness = config.staleness;
+    options.version = setup.version();
+    options.last_version = parts_.last_version;
+    ShardOptions shard_options{config.optimizer, parts_.groups,        parts_.grid,
+                               parts_.rules.sum_factor, config.deterministic, false};
+    shard_options.keep_previous_state =
+        options.servers > 1 || (options.chunks.size() > 1 && !options.rules.need_whole_step());
+    Shard shard(parts_.chunks, setup.index(), shard_options, parts_.schedule);
+    if (setup.checkpoint().empty()) {
+      initialize(shard, options);
+    } else {
+      options.applied = load(shard, options, setup.checkpoint());
+    }
+    server_ = std::make_unique<PsServer>(options, std::move(shard), role_.digest,
+                                         [this](ChiefWord word) { line_->tell(std::move(word)); });
+    reports_ = loop_.every(std::chrono::milliseconds(100), [this] { server_->report(); });
+    line_->tell({wire::READY, wire::Ready().SerializeAsString()});
+    spdlog::info("holds {} chunks from version {} on", options.chunks.size(), options.version);
+  }
+
+  void initialize(Shard& shard, const ServerCore::Options& options) {
+    Buffer values = Buffer::floats(parts_.chunks.floats());
+    parts_.model->initialize(role_.config.seed, values.as_floats());
+    for (const std::uint32_t chunk : options.chunks) {
+      const Range floats = parts_.chunks.floats_of(chunk);
+      shard.load(chunk, options.version,
+                 values.as_floats().subspan(floats.begin, floats.size()), {});
+    }
+  }
+
+  std::vector<Range> load(Shard& shard, const ServerCore::Options& options,
+                          const std::string& path) {
+    const CheckpointReader reader(path);
+    const std::size_t slots = reader.info().optimizer == name_of(role_.config.optimizer.kind)
+                                  ? shard.slots()
+                                  : 0;  // another optimizer's state is of no use: start anew
+    for (const std::uint32_t chunk : options.chunks) {
+      const Range floats = parts_.chunks.floats_of(chunk);
+      std::vector<float> values(floats.size());
+      std::vector<float> state(slots * floats.size());
+      reader.read(0, floats, values);
+      for (std::size_t slot = 0; slot < slots; ++slot) {
+        reader.read(1 + slot, floats,
+                    std::span(state).subspan(slot * floats.size(), floats.size()));
+      }
+      shard.load(chunk, options.version, values, state);
+    }
+    return reader.info().applied;
+  }
+
+  RoleContext role_;
+  RunParts parts_;
+  Loop loop_;
+  std::unique_ptr<PsServer> server_;
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<ChiefLine> line_;
+  Loop::Token reports_;
+  Loop::Token going_;
+  Loop::Token giving_up_;
+  std::optional<std::string> failure_;
+};
+
+}  // namespace
+
+void run_server(const RoleContext& role) {
+  block_signals({SIGTERM});
+  ServerRole(role).run();
+}
+
+}  // namespace paceline

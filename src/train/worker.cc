@@ -1,0 +1,165 @@
+#include <csignal>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "data/open.h"
+#include "exchange/ps/client.h"
+#include "train/loop.h"
+#include "train/member.h"
+#include "train/parts.h"
+#include "train/role.h"
+
+namespace paceline {
+namespace {
+
+class WorkerRole {
+ public:
+  explicit WorkerRole(const RoleContext& role)
+      : role_(role),
+        parts_(make_parts(role.config)),
+        dataset_(open_dataset(role.config.data, Split::kTrain)),
+        order_(role.config.order, parts_.grid.examples),
+        loop_(role.config.spin),
+        member_(
+            role, "worker", [this](wire::Type type, std::string_view meta) { return told(type, meta); },
+            [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }) {
+    if (evaluates()) tests_ = open_dataset(role.config.data, Split::kTest);
+  }
+
+  void run() {
+    const SignalWatcher signals({SIGTERM}, [this](int) {
+      abort("interrupted");
+      member_.interrupt();
+    });
+    try {
+      ChiefWord word = member_.next();
+      if (word.type == wire::BEGIN) {
+        train(word);
+        quiet_ = true;
+        member_.beat();
+        while (member_.next().type != wire::GOODBYE) {
+        }
+      }
+      member_.leave("");
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& error) {
+      member_.leave(error.what());
+      throw;
+    }
+  }
+
+ private:
+  bool evaluates() const {
+    return role_.config.mode != Mode::kSync && role_.config.worker_eval;
+  }
+
+  // On the member's thread. Plans and leases go straight to the exchange once it is there.
+  bool told(wire::Type type, std::string_view meta) {
+    const bool for_exchange = type == wire::PLAN || type == wire::PREPARE || type == wire::LEASE ||
+                              type == wire::STOP;
+    if (!for_exchange) return false;
+    const std::lock_guard lock(mutex_);
+    if (client_) {
+      client_->told(type, meta);
+    } else {
+      early_.push_back({type, std::string(meta)});
+    }
+    return true;
+  }
+
+  wire::Heartbeat beat() {
+    const std::lock_guard lock(mutex_);
+    wire::Heartbeat beat = figures(client_ ? client_->counters() : LinkCounters());
+    beat.set_examples(counts_.examples);
+    beat.set_quiet(quiet_);
+    if (client_) {
+      const PsClient::Wait wait = client_->waiting();
+      beat.set_waiting(wait.what);
+      beat.set_waiting_seconds(wait.seconds);
+    }
+    return beat;
+  }
+
+  void abort(const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    if (client_) client_->abort(reason);
+  }
+
+  void train(const ChiefWord& word) {
+    wire::Begin begin;
+    begin.ParseFromString(word.meta);
+    connect(begin);
+    LoopParts parts{*dataset_, order_,  parts_.grid,
+                    *parts_.model, *client_, role_.config.loader, role_.config.deterministic};
+    std::uint64_t epoch = parts_.grid.epoch_of(begin.version());
+    run_worker_loop(parts, counts_, [&](const Share& share) {
+      const std::uint64_t now = parts_.grid.epoch_of(share.step);
+      if (tests_ && now > epoch) test_own_view(now - 1);
+      epoch = std::max(epoch, now);
+    });
+    client_->drain();
+    if (tests_ && counts_.shares > 0) test_own_view(epoch);
+  }
+
+  void connect(const wire::Begin& begin) {
+    PsAddress address;
+    address.servers.assign(begin.servers().begin(), begin.servers().end());
+    address.run = run_id(role_.digest);
+    address.digest = role_.digest;
+    address.role = "worker";
+    address.name = role_.name;
+    address.incarnation = member_.incarnation();
+    PsClientOptions options;
+    options.core.mode = role_.config.mode;
+    options.core.grid = parts_.grid;
+    options.core.chunks = parts_.chunks.chunks();
+    options.core.incarnation = member_.incarnation();
+    options.core.version = begin.version();
+    options.core.last_version = parts_.last_version;
+    options.core.report_every = std::max<std::uint64_t>(1, role_.config.lease_block / 2);
+    options.rules = parts_.rules;
+    options.deadline = role_.config.deadline;
+    options.name = role_.name;
+    auto client = std::make_unique<PsClient>(
+        loop_, parts_.chunks, options, address,
+        [this](ChiefWord message) { member_.tell(std::move(message)); });
+    if (role_.config.mode == Mode::kSync) client->told(wire::PLAN, begin.plan().SerializeAsString());
+    const std::lock_guard lock(mutex_);
+    client_ = std::move(client);
+    for (const ChiefWord& early : std::exchange(early_, {})) client_->told(early.type, early.meta);
+  }
+
+  // Async: workers see different parameters; each tests what it holds.
+  void test_own_view(std::uint64_t epoch) {
+    const Loss loss = evaluate_dataset(*parts_.model, *tests_, client_->parameters());
+    wire::WorkerEpoch message;
+    message.set_epoch(epoch);
+    message.set_accuracy(loss.accuracy());
+    message.set_loss(loss.mean());
+    member_.tell(wire::WORKER_EPOCH, message);
+  }
+
+  RoleContext role_;
+  RunParts parts_;
+  std::unique_ptr<Dataset> dataset_;
+  std::unique_ptr<Dataset> tests_;
+  Order order_;
+  LoopCounts counts_;
+  std::atomic<bool> quiet_ = false;
+  Loop loop_;
+  std::mutex mutex_;  // guards what the member's thread touches
+  std::unique_ptr<PsClient> client_;
+  std::vector<ChiefWord> early_;
+  Member member_;
+};
+
+}  // namespace
+
+void run_worker(const RoleContext& role) {
+  block_signals({SIGTERM});
+  WorkerRole(role).run();
+}
+
+}  // namespace paceline
