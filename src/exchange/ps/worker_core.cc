@@ -193,7 +193,7 @@ const WorkerCore::Actions& WorkerCore::push(std::uint32_t number,
   send.message.set_correct(contribution.correct);
   send.message.set_examples(contribution.examples);
   send.message.set_scale(contribution.scale);
-  send.message.set_idle(idle_);
+  send.message.set_idle(options_.mode != Mode::kSync && idle_);
   send.base_version = *chunk.have;
   send.plan_epoch = current_->epoch;
   chunk.pushed = true;

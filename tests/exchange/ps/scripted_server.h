@@ -1,0 +1,80 @@
+// A ServerCore that is told things in few words and answers in sentences (describe.h).
+#pragma once
+
+#include "exchange/ps/describe.h"
+#include "exchange/ps/server_core.h"
+
+namespace paceline {
+
+// Steps of four tiles of one example each, 25 of them in an epoch; client 1 is incarnation
+// 1 and so on; shares are cut by plan 1 unless said otherwise.
+struct ScriptedServer {
+  static ServerCore::Options options(std::vector<std::uint32_t> chunks = {0}) {
+    ServerCore::Options options;
+    options.grid = {.examples = 100, .batch = 4, .tile = 1};
+    options.rules.nonfinite = Nonfinite::kIgnore;  // so that no step waits for scalars
+    options.chunks = std::move(chunks);
+    options.last_version = 1000;
+    return options;
+  }
+
+  explicit ScriptedServer(const ServerCore::Options& opts = options()) : core(opts) {}
+
+  static wire::Push push_of(std::uint32_t chunk, std::uint64_t step, Range tiles) {
+    wire::Push push;
+    push.set_chunk(chunk);
+    push.set_step(step);
+    push.mutable_tiles()->set_begin(tiles.begin);
+    push.mutable_tiles()->set_end(tiles.end);
+    push.set_weight(static_cast<double>(tiles.size()));
+    push.set_loss(0.5 * static_cast<double>(tiles.size()));
+    push.set_correct(tiles.size() / 2);
+    push.set_examples(tiles.size());
+    push.set_scale(1);
+    return push;
+  }
+
+  // Sync.
+  Lines push(std::uint32_t worker, std::uint32_t chunk, std::uint64_t step, Range tiles,
+             std::uint32_t plan = 1) {
+    return lines(core.push({worker, worker, plan, step}, push_of(chunk, step, tiles)));
+  }
+  Lines pull(std::uint32_t worker, std::uint32_t chunk, std::uint64_t version) {
+    wire::Pull pull;
+    pull.set_chunk(chunk);
+    pull.set_version(version);
+    return lines(core.pull(worker, worker, pull));
+  }
+  // One worker does all of a step on all chunks.
+  void whole_step(std::uint64_t step, const std::vector<std::uint32_t>& chunks = {0}) {
+    for (const std::uint32_t chunk : chunks) push(9, chunk, step, {0, 4});
+  }
+
+  // Async.
+  Lines push_lease(std::uint32_t worker, std::uint32_t chunk, std::uint64_t step,
+                   bool idle = false) {
+    wire::Push push = push_of(chunk, step, {0, 4});
+    push.set_idle(idle);
+    return lines(core.push({worker, worker, 0, 0}, push));
+  }
+  Lines pull_latest(std::uint32_t worker, std::uint32_t chunk = 0) {
+    wire::Pull pull;
+    pull.set_chunk(chunk);
+    pull.set_latest(true);
+    return lines(core.pull(worker, worker, pull));
+  }
+
+  Lines fence(std::uint32_t number, const std::vector<std::uint32_t>& dead) {
+    wire::Fence fence;
+    fence.set_number(number);
+    for (const std::uint32_t incarnation : dead) fence.add_dead(incarnation);
+    return lines(core.fence(fence));
+  }
+  wire::Complete report() {
+    return std::get<wire::Complete>(std::get<SendToChief>(core.report().front()).message);
+  }
+
+  ServerCore core;
+};
+
+}  // namespace paceline
