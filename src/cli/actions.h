@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "cli/options.h"
-#include "cli/reporter.h"
+#include "observe/reporter.h"
 
 namespace paceline {
 

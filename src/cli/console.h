@@ -14,7 +14,7 @@
 #include <ostream>
 #include <string>
 
-#include "cli/reporter.h"
+#include "observe/reporter.h"
 
 namespace paceline {
 

@@ -80,6 +80,7 @@ std::string format_array(const std::string& title, const nlohmann::json& array) 
   for (const auto& key : keys) rows[0].push_back(key == "name" ? title : label(key));
   for (const auto& object : array) {
     std::vector<std::string> row;
+    row.reserve(keys.size());
     for (const auto& key : keys) {
       row.push_back(object.contains(key) ? format_value(key, object[key]) : "");
     }

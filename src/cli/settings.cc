@@ -112,6 +112,7 @@ std::vector<Setting> process_settings() {
   return {
       choice("transport", FIELD(transport), "sockets between the roles", {"unix", "tcp"}),
       text("listen", FIELD(listen), "tcp: address the roles bind to"),
+      integer("port", FIELD(port), "tcp: port of the chief; 0: any that is free", 0, 65535),
       boolean("insecure", FIELD(insecure), "allow addresses other than loopback"),
       duration("heartbeat", FIELD(heartbeat), "how often a role says that it lives", 1ms),
       duration("member-timeout", FIELD(member_timeout), "silence after which a role is dead", 1ms),

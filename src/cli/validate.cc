@@ -26,9 +26,10 @@ void check_idle_flags(const RunConfig& c, const Flags& flags) {
   refuse_idle(flags, c.mode == Mode::kSsp, {"staleness"}, "--mode ssp");
   refuse_idle(flags, c.mode != Mode::kSync, {"lease-block", "worker-eval"},
               "--mode async or --mode ssp");
-  refuse_idle(flags, c.exchange == ExchangeKind::kPs, {"servers", "transport", "listen"},
+  refuse_idle(flags, c.exchange == ExchangeKind::kPs, {"servers", "transport", "listen", "port"},
               "--exchange ps");
-  refuse_idle(flags, c.transport == Transport::kTcp, {"listen", "insecure"}, "--transport tcp");
+  refuse_idle(flags, c.transport == Transport::kTcp, {"listen", "port", "insecure"},
+              "--transport tcp");
   refuse_idle(flags, c.reduction == Reduction::kSum, {"sum-factor"}, "--reduction sum");
   refuse_idle(flags, c.order.kind == OrderKind::kBlocks, {"order-block", "order-window"},
               "--order blocks");

@@ -20,8 +20,8 @@ using namespace std::chrono_literals;
 auto fields(const RunConfig& config) {
   const auto& [recipe, data, order, model, seed, batch, tile, epochs, optimizer, schedule, groups,
                clip, nonfinite, reduction, sum_factor, exchange, mode, staleness, deterministic,
-               servers, workers, loader, lease_block, worker_eval, transport, listen, insecure,
-               heartbeat, member_timeout, deadline, start_timeout, spin, run_dir, resume,
+               servers, workers, loader, lease_block, worker_eval, transport, listen, port,
+               insecure, heartbeat, member_timeout, deadline, start_timeout, spin, run_dir, resume,
                checkpoint_every, keep_checkpoints, memory_limit, log_level] = config;
   const auto& [data_name, data_dir, data_limit, data_classes, synthetic] = data;
   const auto& [s_examples, s_test_examples, s_width, s_classes, s_seed] = synthetic;
@@ -33,7 +33,7 @@ auto fields(const RunConfig& config) {
   return std::make_tuple(
       std::make_tuple(recipe, model, seed, batch, tile, epochs, clip, nonfinite, reduction,
                       sum_factor, exchange, mode, staleness, deterministic, servers, workers,
-                      lease_block, worker_eval, transport, listen, insecure, heartbeat,
+                      lease_block, worker_eval, transport, listen, port, insecure, heartbeat,
                       member_timeout, deadline, start_timeout, spin, run_dir, resume,
                       checkpoint_every, keep_checkpoints, memory_limit, log_level),
       std::make_tuple(data_name, data_dir, data_limit, data_classes, s_examples, s_test_examples,
@@ -93,6 +93,7 @@ RunConfig unusual() {
   c.worker_eval = false;
   c.transport = Transport::kTcp;
   c.listen = "10.0.0.1";
+  c.port = 4711;
   c.insecure = true;
   c.heartbeat = 123ms;
   c.member_timeout = 4567ms;
@@ -188,6 +189,7 @@ TEST(Settings, RefuseValuesOutOfRange) {
       {"workers", "0", "must be at least 1, not 0"},
       {"servers", "0", "must be at least 1, not 0"},
       {"workers", "1025", "must be at most 1024, not 1025"},
+      {"port", "65536", "must be at most 65535, not 65536"},
       {"keep-checkpoints", "0", "must be at least 1, not 0"},
       {"synthetic-classes", "1", "must be at least 2, not 1"},
       {"rate", "0", "must be greater than 0, not 0"},
