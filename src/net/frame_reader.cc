@@ -9,6 +9,10 @@ namespace paceline {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
+// A payload that does not fit the buffer seldom comes alone. After one, only as much is read
+// ahead as the next header and metadata need, and the next payload is not copied. (For
+// smaller ones a copy costs less than the second system call.)
+constexpr std::size_t kShortRead = 512;
 
 }  // namespace
 
@@ -21,7 +25,8 @@ std::span<const iovec> FrameReader::room() {
     begin_ = 0;
   }
   room_[0] = {target_.data(), target_.size()};
-  room_[1] = {buffer_.data() + end_, buffer_.size() - end_};
+  const bool large = header_.payload_bytes >= kBufferBytes;
+  room_[1] = {buffer_.data() + end_, (large ? kShortRead : buffer_.size()) - end_};
   return target_.empty() ? std::span<const iovec>(room_).last(1) : room_;
 }
 

@@ -13,8 +13,8 @@ namespace {
 
 // With more links than this, asking each costs more than asking the kernel once.
 constexpr std::size_t kDirectlyPolled = 16;
-// Timers, posted work and blocked writers are looked for in one round out of so many.
-constexpr unsigned kRoundsPerEventQueue = 4;
+// Timers and sockets that are not polled are looked for in one round out of so many.
+constexpr unsigned kRoundsPerEventQueue = 16;
 constexpr int kHandlersPerPoll = 256;
 
 struct Timer : std::enable_shared_from_this<Timer> {
@@ -48,6 +48,7 @@ struct Loop::Impl {
   bool run(const std::function<bool()>* done, TimePoint deadline);
   bool turn();
   bool poll_links();
+  bool poll_event_queue();
   void block(TimePoint deadline);
   void arm();
 
@@ -56,7 +57,8 @@ struct Loop::Impl {
   bool holes = false;
   unsigned round = 0;
   std::atomic<bool> stopping{false};
-  asio::io_context context{1};  // last: what its queue holds may still leave `links`
+  std::atomic<bool> posted{false};  // there may be posted work
+  asio::io_context context{1};      // last: what its queue holds may still leave `links`
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
 };
 
@@ -90,9 +92,17 @@ bool Loop::Impl::turn() {
   }
   const bool direct = links.size() <= kDirectlyPolled;
   const bool progress = direct && poll_links();
-  const bool ask = !direct || links.empty() || ++round % kRoundsPerEventQueue == 0;
   if (!direct) arm();
-  return (ask && context.poll_one() > 0) || progress;
+  const bool ask = !direct || links.empty() || ++round % kRoundsPerEventQueue == 0 ||
+                   posted.load(std::memory_order_relaxed);
+  return (ask && poll_event_queue()) || progress;
+}
+
+bool Loop::Impl::poll_event_queue() {
+  posted.store(false, std::memory_order_relaxed);
+  if (context.poll_one() == 0) return false;
+  posted.store(true, std::memory_order_relaxed);
+  return true;
 }
 
 bool Loop::Impl::poll_links() {
@@ -137,7 +147,7 @@ void Loop::poll() {
 
 void Loop::stop() {
   impl_->stopping = true;
-  asio::post(impl_->context, [] {});
+  asio::post(impl_->context, [] {});  // wakes it up
 }
 
 void Loop::post(std::function<void()> work) {

@@ -48,7 +48,7 @@ void SocketLink::release() {
 
 void SocketLink::transmit() {
   // The owner of a payload, let go below, may send the next message.
-  if (transmitting_ || blocked_ || deaf_) return;
+  if (transmitting_ || blocked_ || failed_ || deaf_) return;
   transmitting_ = true;
   while (state() != State::kClosed && write_wire()) {
   }
@@ -70,7 +70,6 @@ bool SocketLink::write_wire() {
   sent(transfer.bytes);
   if (transfer.bytes == asked || state() == State::kClosed) return true;
   blocked_ = true;
-  stream_->wait_writable(as_user());
   return false;
 }
 
@@ -113,16 +112,24 @@ void SocketLink::sent(std::size_t bytes) {
   }
 }
 
-void SocketLink::writable() {
+// Tries again what the stream did not take; returns whether it took any.
+bool SocketLink::retry() {
+  const std::size_t before = wire_bytes_;
   blocked_ = false;
   transmit();
+  return wire_bytes_ != before || !blocked_;
+}
+
+void SocketLink::writable() {
+  armed_to_write_ = false;
+  if (blocked_) retry();
 }
 
 // The peer may have said why it hung up: what it sent before is still read.
 void SocketLink::write_failed(int error) {
-  blocked_ = true;
+  failed_ = true;
   loop().post([weak = weak_from_this(), this, error] {
-    while (!weak.expired() && poll()) {
+    while (!weak.expired() && read()) {
     }
     if (!weak.expired()) shut(lost(error));
   });
@@ -138,17 +145,26 @@ void SocketLink::finish_flushing() {
 // ---- Receiving. One read per turn, so that the links of a loop take turns.
 
 void SocketLink::arm() {
-  if (armed_) return;
-  armed_ = true;
-  stream_->wait_readable(as_user());
+  if (!armed_to_read_) stream_->wait_readable(as_user());
+  armed_to_read_ = true;
+  if (blocked_ && !armed_to_write_) {
+    stream_->wait_writable(as_user());
+    armed_to_write_ = true;
+  }
 }
 
 void SocketLink::readable() {
-  armed_ = false;
-  poll();
+  armed_to_read_ = false;
+  read();
 }
 
 bool SocketLink::poll() {
+  if (state() == State::kClosed) return false;
+  const bool written = blocked_ && retry();
+  return read() || written;
+}
+
+bool SocketLink::read() {
   if (processing_ || state() == State::kClosed) return false;
   if (deaf_) reader_.reset();
   if (!open()) reader_.discard();

@@ -37,9 +37,11 @@ class SocketLink final : public LinkBase, private Pollable, private StreamUser {
   void gather();
   std::span<const iovec> describe_wire();  // the bytes of the wire that are left
   void sent(std::size_t bytes);
+  bool retry();
   void write_failed(int error);
   void finish_flushing();
 
+  bool read();
   void process(const std::shared_ptr<LinkBase>& self);
   bool take(FrameReader::Event event);
   void place_payload();
@@ -49,15 +51,17 @@ class SocketLink final : public LinkBase, private Pollable, private StreamUser {
   std::unique_ptr<ByteStream> stream_;
   FrameReader reader_;
   bool processing_ = false;  // a handler is running: its message must stay
-  bool armed_ = false;       // for reading
-  bool deaf_ = false;        // only waiting for the peer to close: what it says is dropped
+  bool armed_to_read_ = false;
+  bool deaf_ = false;  // only waiting for the peer to close: what it says is dropped
 
   std::vector<std::unique_ptr<Message>> wire_;  // being written, in this order
   std::size_t wire_bytes_ = 0;                  // that are left of it
   std::size_t front_sent_ = 0;                  // bytes of the first that are gone
   std::array<iovec, 3 * kGatheredMessages> pieces_;
   bool transmitting_ = false;
-  bool blocked_ = false;  // waiting for the stream to become writable
+  bool blocked_ = false;  // the stream took less than there was
+  bool armed_to_write_ = false;
+  bool failed_ = false;
 };
 
 }  // namespace paceline

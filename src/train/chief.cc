@@ -23,10 +23,6 @@ Role role_of(const std::string& text) {
   throw FrameError("there is no role '" + text + "'");
 }
 
-const char* text_of(Role role) {
-  return role == Role::kServer ? "server" : role == Role::kWorker ? "worker" : "evaluator";
-}
-
 template <typename Message>
 Message parsed(std::string_view meta) {
   Message message;

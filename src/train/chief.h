@@ -14,6 +14,7 @@
 #include <string>
 #include <thread>
 
+#include "base/error.h"
 #include "cluster/chief_core.h"
 #include "net/link.h"
 #include "net/loop.h"

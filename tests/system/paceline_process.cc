@@ -1,0 +1,110 @@
+#include "system/paceline_process.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/process.h"
+#include "checkpoint/checkpoint.h"
+
+namespace paceline {
+
+namespace fs = std::filesystem;
+
+PacelineProcess::PacelineProcess(const fs::path& dir, std::vector<std::string> arguments) {
+  static int number = 0;
+  output_ = dir / ("output" + std::to_string(++number) + ".txt");
+  Command command;
+  command.arguments = std::move(arguments);
+  command.arguments.insert(command.arguments.begin(), PACELINE_BINARY);
+  command.output = output_;
+  command.dies_with_parent = true;
+  pid_ = start(command);
+}
+
+PacelineProcess::~PacelineProcess() {
+  if (code_) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+int PacelineProcess::wait() {
+  int status = 0;
+  const bool ended = eventually(60, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+  if (!ended) {
+    ADD_FAILURE() << "paceline does not end:\n" << output();
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, &status, 0);
+  }
+  code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  return *code_;
+}
+
+std::string PacelineProcess::output() const {
+  return read_text(output_);
+}
+
+void PacelineProcess::signal(int signal) const {
+  ::kill(pid_, signal);
+}
+
+std::vector<pid_t> PacelineProcess::roles(const std::string& prefix, std::size_t count) const {
+  std::vector<pid_t> found;
+  const std::string parent = std::to_string(pid_);
+  eventually(20, [&] {
+    found.clear();
+    std::ifstream children("/proc/" + parent + "/task/" + parent + "/children");
+    for (pid_t child = 0; children >> child;) {
+      std::ifstream in("/proc/" + std::to_string(child) + "/cmdline");
+      std::stringstream line;
+      line << in.rdbuf();
+      // Arguments are separated by zero bytes.
+      const std::string mark = std::string("--name") + '\0' + prefix;
+      if (line.str().find(mark) != std::string::npos) found.push_back(child);
+    }
+    return found.size() >= count;
+  });
+  return found;
+}
+
+Result paceline(const fs::path& dir, std::vector<std::string> arguments) {
+  PacelineProcess process(dir, std::move(arguments));
+  const int code = process.wait();
+  return {code, process.output()};
+}
+
+bool alive(pid_t pid) {
+  std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+  std::string word;
+  std::string state;
+  stat >> word >> word >> state;
+  return !state.empty() && state != "Z" && state != "X";
+}
+
+bool eventually(double seconds, const std::function<bool()>& condition) {
+  const TimePoint deadline = Clock::now() + from_seconds(seconds);
+  while (!condition()) {
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return true;
+}
+
+nlohmann::json summary_of(const fs::path& run_dir) {
+  return nlohmann::json::parse(read_text(run_dir / "summary.json"));
+}
+
+std::vector<float> final_parameters(const fs::path& run_dir) {
+  const CheckpointReader reader(find_checkpoint(run_dir));
+  std::vector<float> values(reader.info().layout.size);
+  reader.read(0, {0, values.size()}, values);
+  return values;
+}
+
+}  // namespace paceline

@@ -1,0 +1,50 @@
+// Runs the real binary, as a user would, and looks at what it leaves.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace paceline {
+
+class PacelineProcess {
+ public:
+  // Starts `paceline ARGUMENTS…`; output goes to a file in `dir`.
+  PacelineProcess(const std::filesystem::path& dir, std::vector<std::string> arguments);
+  ~PacelineProcess();  // kills it if it still runs
+
+  pid_t pid() const { return pid_; }
+  int wait();  // its exit code; −signal when a signal ended it. Fails the test after 60 s
+  std::string output() const;
+  void signal(int signal) const;
+
+  // Process ids of its roles whose name starts with `prefix`; waits until there are
+  // `count`, at most 20 s.
+  std::vector<pid_t> roles(const std::string& prefix, std::size_t count) const;
+
+ private:
+  std::filesystem::path output_;
+  pid_t pid_ = -1;
+  std::optional<int> code_;
+};
+
+// Runs to the end.
+struct Result {
+  int code;
+  std::string output;
+};
+Result paceline(const std::filesystem::path& dir, std::vector<std::string> arguments);
+
+bool alive(pid_t pid);
+// Waits until the condition holds, at most `seconds`.
+bool eventually(double seconds, const std::function<bool()>& condition);
+
+nlohmann::json summary_of(const std::filesystem::path& run_dir);
+std::vector<float> final_parameters(const std::filesystem::path& run_dir);
+
+}  // namespace paceline
