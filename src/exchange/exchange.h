@@ -2,6 +2,7 @@
 // so that both directions overlap with compute. One thread at a time.
 //
 //   while (const auto share = exchange.next()) {
+//     exchange.begin(batch.weight);
 //     … model.gradient(batch, exchange.parameters(), exchange.gradient(), exchange) …
 //     exchange.finish(loss);
 //   }
@@ -28,6 +29,9 @@ class Exchange : public Flow {
   virtual std::optional<Share> next() = 0;
   // What probably follows, for reading ahead.
   virtual std::optional<Share> after(const Share& share) const = 0;
+
+  // The share's batch is there; pieces of its gradient may leave before finish().
+  virtual void begin(double weight) = 0;
 
   virtual std::span<const float> parameters() const = 0;  // await() what you read
   virtual std::span<float> gradient() = 0;  // of the current share; ready() what is final

@@ -26,7 +26,6 @@ class ThreadRun {
         parts_(make_parts(config)),
         train_(open_dataset(config.data, Split::kTrain)),
         test_(open_dataset(config.data, Split::kTest)),
-        order_(config.order, parts_.grid.examples),
         journal_(config, parts_.grid, -1),
         hub_(hub_options(), parts_.schedule, parts_.chunks.floats(),
              [this](std::uint64_t version, const Loss& loss) { epoch_done(version, loss); }) {
@@ -95,7 +94,7 @@ class ThreadRun {
   void work(Exchange& exchange, LoopCounts& counts) {
     try {
       const auto model = make_model(config_, parts_.data);
-      run_worker_loop({*train_, order_, parts_.grid, *model, exchange, config_.loader,
+      run_worker_loop({*train_, parts_.order, parts_.grid, *model, exchange, config_.loader,
                        config_.deterministic},
                       counts);
     } catch (...) {
@@ -216,7 +215,6 @@ class ThreadRun {
   RunParts parts_;
   std::unique_ptr<Dataset> train_;
   std::unique_ptr<Dataset> test_;
-  Order order_;
   Journal journal_;
   std::unique_ptr<CheckpointReader> reader_;
   LocalHub hub_;

@@ -57,6 +57,7 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
     try {
       if (before) before(*share);
       const Batch& batch = loader.load(*share);
+      exchange.begin(batch.weight);
       if (parts.deterministic) {
         const Loss loss = deterministic.compute(*share, batch, parts);
         exchange.finish(loss, &deterministic.tree());

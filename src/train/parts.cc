@@ -31,7 +31,10 @@ RunParts make_parts(const RunConfig& config) {
   auto groups = resolve_groups(model->layout(), config.groups);
   const Schedule schedule(config.schedule, batch, data.examples, static_cast<double>(config.epochs));
   const std::uint64_t last = grid.steps_per_epoch() * config.epochs;
-  return {data, grid, last, std::move(model), chunks, rules, std::move(groups), schedule};
+  OrderOptions order = config.order;
+  order.seed = config.seed;
+  return {data,   grid,  last,  std::move(model), chunks, Order(order, data.examples),
+          rules,  std::move(groups), schedule};
 }
 
 std::uint64_t run_id(const std::string& config_digest) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "data/order.h"
 #include "data/share.h"
 #include "exchange/chunks.h"
 #include "exchange/options.h"
@@ -25,6 +26,7 @@ struct RunParts {
   std::uint64_t last_version = 0;  // steps of the whole run
   std::unique_ptr<Model> model;
   ChunkMap chunks;
+  Order order;
   StepRules rules;
   std::vector<GroupRange> groups;
   Schedule schedule;

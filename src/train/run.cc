@@ -26,8 +26,8 @@ namespace fs = std::filesystem;
 
 constexpr Duration kLeave = std::chrono::seconds(2);  // for roles to end after the chief
 
-void make_run_dir(const fs::path& dir) {
-  if (fs::exists(dir / "config.toml")) {
+void make_run_dir(const fs::path& dir, const fs::path& resume) {
+  if (fs::exists(dir / "config.toml") && resume != dir) {
     throw ConfigError("{} already has a run: choose another --run-dir, or go on from it with "
                       "--resume {}",
                       dir.string(), dir.string());
@@ -240,7 +240,7 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
     check_memory(estimate_memory(config, parts),
                  config.memory_limit > 0 ? config.memory_limit : available_memory());
   }
-  make_run_dir(config.run_dir);
+  make_run_dir(config.run_dir, config.resume);
   write_atomically(config.run_dir / "config.toml", config_text);
   if (config.exchange == ExchangeKind::kLocal) {
     train_with_threads(config, config_text, reporter);

@@ -19,7 +19,6 @@ class WorkerRole {
       : role_(role),
         parts_(make_parts(role.config)),
         dataset_(open_dataset(role.config.data, Split::kTrain)),
-        order_(role.config.order, parts_.grid.examples),
         loop_(role.config.spin),
         member_(
             role, "worker", [this](wire::Type type, std::string_view meta) { return told(type, meta); },
@@ -91,7 +90,7 @@ class WorkerRole {
     wire::Begin begin;
     begin.ParseFromString(word.meta);
     connect(begin);
-    LoopParts parts{*dataset_, order_,  parts_.grid,
+    LoopParts parts{*dataset_,     parts_.order, parts_.grid,
                     *parts_.model, *client_, role_.config.loader, role_.config.deterministic};
     std::uint64_t epoch = parts_.grid.epoch_of(begin.version());
     run_worker_loop(parts, counts_, [&](const Share& share) {
@@ -145,7 +144,6 @@ class WorkerRole {
   RunParts parts_;
   std::unique_ptr<Dataset> dataset_;
   std::unique_ptr<Dataset> tests_;
-  Order order_;
   LoopCounts counts_;
   std::atomic<bool> quiet_ = false;
   Loop loop_;

@@ -142,7 +142,7 @@ TEST_F(Train, TcpCarriesARunToo) {
 }
 
 // Long enough to be hit in the middle: the epochs are many and short.
-class Faults : public Train, public ::testing::WithParamInterface<const char*> {
+class FaultRun : public Train {
  protected:
   static Arguments longer(const Arguments& more) {
     Arguments arguments = {"--epochs", "3000", "--checkpoint-every", "500"};
@@ -157,6 +157,8 @@ class Faults : public Train, public ::testing::WithParamInterface<const char*> {
     });
   }
 };
+
+class Faults : public FaultRun, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(Faults, AKilledWorkerIsReplacedAndEveryExampleIsCovered) {
   const auto run_dir = dir_.path() / "run";
@@ -190,7 +192,7 @@ TEST_P(Faults, AStoppedWorkerCountsAsDeadAfterItsTimeout) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, Faults, ::testing::Values("sync", "async", "ssp"));
 
-TEST_F(Faults, AKilledLauncherLeavesNoOrphan) {
+TEST_F(FaultRun, AKilledLauncherLeavesNoOrphan) {
   const auto run_dir = dir_.path() / "run";
   PacelineProcess process(dir_.path(), train(run_dir, longer({"--workers", "2"})));
   ASSERT_TRUE(has_begun(run_dir));
@@ -203,7 +205,7 @@ TEST_F(Faults, AKilledLauncherLeavesNoOrphan) {
   }
 }
 
-TEST_F(Faults, AKilledServerEndsTheRunWithAWord) {
+TEST_F(FaultRun, AKilledServerEndsTheRunWithAWord) {
   const auto run_dir = dir_.path() / "run";
   PacelineProcess process(dir_.path(), train(run_dir, longer({"--workers", "2"})));
   ASSERT_TRUE(has_begun(run_dir));
@@ -268,10 +270,9 @@ INSTANTIATE_TEST_SUITE_P(
                       BadRun{"BadValue", {"--epochs", "0"}, 2, "epochs"},
                       BadRun{"NoSuchDirectory", {"--run-dir", "/dev/null/run"}, 3, "/dev/null/run"},
                       BadRun{"TooLittleMemory", {"--memory-limit", "1M"}, 5, "available"},
-                      BadRun{"NotLoopback", {"--transport", "tcp", "--listen", "0.0.0.0"}, 4, "--insecure"},
-                      BadRun{"NotFinite", {"--rate", "1e38"}, 1, "not finite"},
-                      BadRun{"ResumeNothing", {"--resume", "/dev/null/none"}, 3, "/dev/null/none"}),
-    [](const auto& info) { return std::string(info.param.name); });
+                      BadRun{"NotLoopback", {"--transport", "tcp", "--listen", "0.0.0.0"}, 2, "--insecure"},
+                      BadRun{"NotFinite", {"--rate", "1e38"}, 1, "not finite"}),
+    [](const auto& bad) { return std::string(bad.param.name); });
 
 TEST_F(Train, APortInUseIsNamed) {
   const int taken = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -304,10 +305,17 @@ TEST_F(Train, CorruptDataIsNamed) {
                            "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"}) {
     std::ofstream(data / name) << "this is not an IDX file";
   }
-  const Result result = paceline(
-      dir_.path(), train(dir_.path() / "run", {"--data", "idx", "--data-dir", data.string()}));
+  const Result result =
+      paceline(dir_.path(), {"train", "mnist", "--data", "idx", "--data-dir", data.string(),
+                             "--run-dir", (dir_.path() / "run").string()});
   EXPECT_EQ(result.code, 3) << result.output;
   EXPECT_NE(result.output.find("train-images-idx3-ubyte"), std::string::npos) << result.output;
+}
+
+TEST_F(Train, ResumingNothingIsNamed) {
+  const Result result = paceline(dir_.path(), {"train", "--resume", "/dev/null/none"});
+  EXPECT_EQ(result.code, 2) << result.output;
+  EXPECT_NE(result.output.find("/dev/null/none"), std::string::npos) << result.output;
 }
 
 TEST_F(Train, EvaluatePredictAndInspectReadARun) {

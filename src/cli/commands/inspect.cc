@@ -35,12 +35,23 @@ nlohmann::json read_summary(const fs::path& run_dir) {
   }
 }
 
+// Tensors, servers and memory; or why that cannot be said.
+nlohmann::json needs(const RunConfig& config, const Session& session) {
+  try {
+    return session.actions.estimate(config);
+  } catch (const Error& error) {
+    return {{"unknown", error.what()}};
+  }
+}
+
 void inspect_recipe(const InspectOptions& options, const Session& session) {
-  const RunConfig config = read_recipe(find_recipe(options.target, session.environment.recipes));
+  RunConfig config = read_recipe(find_recipe(options.target, session.environment.recipes));
+  if (config.data.dir.empty()) config.data.dir = session.environment.cache_dir;
+  const nlohmann::json model = needs(config, session);
   if (options.json) {
-    session.out << nlohmann::json{{"config", config_object(config)}} << "\n";
+    session.out << nlohmann::json{{"config", config_object(config)}, {"needs", model}} << "\n";
   } else {
-    session.out << config_toml(config);
+    session.out << config_toml(config) << "\n# What it needs\n" << format_object(model);
   }
 }
 
@@ -48,14 +59,17 @@ void inspect_run(const fs::path& run_dir, bool json, const Session& session) {
   const RunConfig config = read_config(run_dir / "config.toml");
   const nlohmann::json summary = read_summary(run_dir);
   const nlohmann::json checkpoints = session.actions.checkpoints(run_dir);
+  const nlohmann::json model = needs(config, session);
   if (json) {
     session.out << nlohmann::json{{"config", config_object(config)},
+                                  {"needs", model},
                                   {"summary", summary},
                                   {"checkpoints", checkpoints}}
                 << "\n";
     return;
   }
-  session.out << config_toml(config) << "\n# Summary\n"
+  session.out << config_toml(config) << "\n# What it needs\n"
+              << format_object(model) << "\n# Summary\n"
               << (summary.is_null() ? "  none: the run has not come to its end\n"
                                     : format_object(summary))
               << "\n# Checkpoints\n"
@@ -67,8 +81,8 @@ void inspect_run(const fs::path& run_dir, bool json, const Session& session) {
 void add_inspect_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand(
       "inspect",
-      "Shows what a run or a recipe consists of. Of a recipe: all settings. Of a run "
-      "directory: its settings, summary and checkpoints.");
+      "Shows what a run or a recipe consists of: all settings, tensors, bytes per server "
+      "and memory per role; of a run directory also its summary and checkpoints.");
   command.footer(kExamples);
   auto options = options_of<InspectOptions>(command, context);
   command.add_option("RUN", options->target, "run directory, or name or path of a recipe")

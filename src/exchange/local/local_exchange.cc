@@ -43,6 +43,7 @@ class LocalHub::Worker : public Exchange {
       : hub_(hub), rank_(rank), gradient_(Buffer::floats(hub.values().size())) {}
 
   std::span<float> gradient() override { return gradient_.as_floats(); }
+  void begin(double) override {}
   void await(Range) override {}
   void ready(Range) override {}
 

@@ -49,6 +49,7 @@ class PsClient final : public Exchange {
   std::optional<Share> after(const Share& share) const override;
   std::span<const float> parameters() const override { return parameters_.as_floats(); }
   std::span<float> gradient() override { return gradient_->as_floats(); }
+  void begin(double weight) override { contribution_ = {weight, 0, 0, 0, 1}; }
   void await(Range floats) override;
   void ready(Range floats) override;
   void finish(const Loss& loss, const TreeSum* tree) override;
