@@ -51,9 +51,8 @@ nlohmann::json estimate_action(const RunConfig& config) {
     for (const std::uint32_t chunk : chunks) {
       bytes += parts.chunks.floats_of(chunk).size() * sizeof(float);
     }
-    servers.push_back({{"name", "server" + std::to_string(server)},
-                       {"chunks", chunks.size()},
-                       {"bytes", bytes}});
+    servers.push_back(
+        {{"name", "server" + std::to_string(server)}, {"chunks", chunks.size()}, {"bytes", bytes}});
   }
   nlohmann::json roles = nlohmann::json::array();
   for (const RoleMemory& role : memory) {
@@ -126,9 +125,10 @@ Predictions predict_action(const PredictOptions& options) {
     examples.resize(std::min(kBatch, info.examples - begin));
     std::iota(examples.begin(), examples.end(), begin);
     images->read(examples, batch);
-    model->predict(batch, loaded.parameters,
-                   std::span(predictions.probabilities)
-                       .subspan(begin * predictions.classes, examples.size() * predictions.classes));
+    model->predict(
+        batch, loaded.parameters,
+        std::span(predictions.probabilities)
+            .subspan(begin * predictions.classes, examples.size() * predictions.classes));
   }
   return predictions;
 }

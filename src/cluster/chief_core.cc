@@ -359,7 +359,8 @@ const ChiefCore::Actions& ChiefCore::committed(std::uint32_t worker,
       std::erase(returned_, step);
     }
   }
-  if (const ClusterMember* sender = member(worker); sender != nullptr && sender->live) lease_to(worker);
+  if (const ClusterMember* sender = member(worker); sender != nullptr && sender->live)
+    lease_to(worker);
   cut_if_drained();
   return actions_;
 }
@@ -380,8 +381,8 @@ std::uint64_t ChiefCore::examples_done() const {
   if (options_.mode == Mode::kSync) return options_.grid.examples_before(watermark_);
   std::uint64_t examples = 0;
   for (const Range& range : done_.ranges()) {
-    examples += options_.grid.examples_before(range.end) -
-                options_.grid.examples_before(range.begin);
+    examples +=
+        options_.grid.examples_before(range.end) - options_.grid.examples_before(range.begin);
   }
   return examples;
 }
@@ -561,8 +562,10 @@ void ChiefCore::save_stopped_version() {
                       other.applied().end(), same);
   }
   if (options_.mode != Mode::kSync && !even) {
-    actions_.push_back(Notice{"a push was cut short, so the servers differ; the last checkpoint "
-                              "is the one of version " + std::to_string(last_saved_)});
+    actions_.push_back(
+        Notice{"a push was cut short, so the servers differ; the last checkpoint "
+               "is the one of version " +
+               std::to_string(last_saved_)});
     return finish();
   }
   if (options_.mode != Mode::kSync) {

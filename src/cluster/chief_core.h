@@ -41,10 +41,9 @@ struct ClusterMember {
 };
 
 // What the driver must do, in order.
-using ChiefMessage =
-    std::variant<wire::Registered, wire::Setup, wire::Begin, wire::Fence, wire::Prepare, wire::Plan,
-                 wire::Lease, wire::Verdict, wire::Pin, wire::Unpin, wire::Evaluate, wire::Stop,
-                 wire::Goodbye>;
+using ChiefMessage = std::variant<wire::Registered, wire::Setup, wire::Begin, wire::Fence,
+                                  wire::Prepare, wire::Plan, wire::Lease, wire::Verdict, wire::Pin,
+                                  wire::Unpin, wire::Evaluate, wire::Stop, wire::Goodbye>;
 struct SendToMember {
   std::uint32_t incarnation;
   ChiefMessage message;
@@ -65,11 +64,12 @@ struct EpochTrained {
 struct Notice {  // for people
   std::string text;
 };
-struct RunEnded {  // all done: members may go home
+struct RunEnded {     // all done: members may go home
   std::string error;  // empty: success
   bool interrupted;
 };
-using ChiefAction = std::variant<SendToMember, SaveCheckpoint, Progressed, EpochTrained, Notice, RunEnded>;
+using ChiefAction =
+    std::variant<SendToMember, SaveCheckpoint, Progressed, EpochTrained, Notice, RunEnded>;
 
 class ChiefCore {
  public:
@@ -118,8 +118,8 @@ class ChiefCore {
   struct Replan {
     std::uint32_t epoch = 0;
     std::set<std::uint32_t> dead;
-    std::map<std::uint32_t, wire::Fenced> fenced;      // by server
-    std::map<std::uint32_t, std::uint64_t> prepared;   // by worker
+    std::map<std::uint32_t, wire::Fenced> fenced;     // by server
+    std::map<std::uint32_t, std::uint64_t> prepared;  // by worker
   };
   struct Assignment {  // a share that changed hands
     Share share;
@@ -175,10 +175,10 @@ class ChiefCore {
 
   // async
   RangeSet done_;
-  std::vector<std::uint64_t> returned_;               // leases of the dead
+  std::vector<std::uint64_t> returned_;  // leases of the dead
   std::uint64_t next_lease_;
   std::map<std::uint32_t, std::set<std::uint64_t>> leased_;  // by worker
-  std::uint64_t epoch_end_;                           // no lease beyond until it is cut
+  std::uint64_t epoch_end_;                                  // no lease beyond until it is cut
 
   // the end
   bool stopping_ = false;

@@ -26,13 +26,13 @@ ChiefLine::ChiefLine(Loop& loop, const ChiefLineOptions& options, Events events)
   message.set_host(host_name());
   message.set_pid(::getpid());
   send(wire::REGISTER, message.SerializeAsString());
-  const bool answered =
-      loop_.run_until([this] { return incarnation_ != 0 || closed_; }, deadline);
+  const bool answered = loop_.run_until([this] { return incarnation_ != 0 || closed_; }, deadline);
   if (closed_) throw CommError("{}: the chief turned it away: {}", options_.name, refusal_);
   if (!answered) {
-    throw CommError("{} has waited {} for the chief at {} to answer. Is it running, and is it the "
-                    "chief of this run?",
-                    options_.name, format_duration(options_.deadline), options_.chief);
+    throw CommError(
+        "{} has waited {} for the chief at {} to answer. Is it running, and is it the "
+        "chief of this run?",
+        options_.name, format_duration(options_.deadline), options_.chief);
   }
 }
 

@@ -18,7 +18,7 @@
 namespace paceline {
 
 struct ChiefLineOptions {
-  std::string chief;    // address
+  std::string chief;  // address
   std::uint64_t run = 0;
   std::string digest;   // of the configuration
   std::string role;     // "worker"

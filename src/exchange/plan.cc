@@ -14,7 +14,8 @@ Range Plan::tiles_for(std::uint32_t worker, std::uint64_t tiles) const {
   for (const PlanEntry& entry : entries) total += entry.weight;
   const auto cut = [&](double cumulative) {
     return std::min<std::uint64_t>(
-        tiles, static_cast<std::uint64_t>(std::floor(cumulative / total * static_cast<double>(tiles) + 0.5)));
+        tiles, static_cast<std::uint64_t>(
+                   std::floor(cumulative / total * static_cast<double>(tiles) + 0.5)));
   };
   double before = 0;
   for (const PlanEntry& entry : entries) {

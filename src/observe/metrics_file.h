@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-
 #include <nlohmann/json.hpp>
 
 namespace paceline {

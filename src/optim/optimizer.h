@@ -41,7 +41,7 @@ struct OptimizerOptions {
   double beta1 = 0.9;     // Adam
   double beta2 = 0.999;
   double epsilon = 1e-8;
-  double decay = 0;       // L2, coupled: added to the gradient
+  double decay = 0;  // L2, coupled: added to the gradient
 };
 
 // A part of the flat vector with the factors that hold there (see groups.h).

@@ -17,7 +17,7 @@ struct ScheduleOptions {
   double warmup_epochs = 0;           // linear from 0 to the rate
   double step_epochs = 30;            // kStep: multiply by step_factor every so many epochs
   double step_factor = 0.1;
-  double final_rate = 0;              // kCosine: reached at the end of the run
+  double final_rate = 0;  // kCosine: reached at the end of the run
 };
 
 class Schedule {

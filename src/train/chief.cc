@@ -82,7 +82,8 @@ class Chief::Connection final : public LinkHandler {
       return link_->send(welcome, {});
     }
     if (!greeted_) throw FrameError("the first message is not a hello");
-    if (header.type == wire::REGISTER && incarnation == 0) return enter(parsed<wire::Register>(meta));
+    if (header.type == wire::REGISTER && incarnation == 0)
+      return enter(parsed<wire::Register>(meta));
     if (incarnation == 0) throw FrameError("not registered");
     chief_.told(incarnation, static_cast<wire::Type>(header.type), meta);
   }
@@ -254,7 +255,8 @@ void Chief::told(std::uint32_t incarnation, wire::Type type, std::string_view me
     member.connection->goodbye = goodbye.error();
     if (ended_ && all_gone()) loop_.stop();
   } else {
-    throw FrameError(fmt::format("the chief does not know message type {}", static_cast<int>(type)));
+    throw FrameError(
+        fmt::format("the chief does not know message type {}", static_cast<int>(type)));
   }
 }
 
@@ -414,7 +416,8 @@ void run_chief(const RoleContext& role) {
   if (config.transport == Transport::kTcp) {
     address = {Address::Kind::kTcp, config.listen, config.port};
   } else {
-    address = {Address::Kind::kUnix, role.chief.empty() ? "chief.sock" : Address::parse(role.chief).host, 0};
+    address = {Address::Kind::kUnix,
+               role.chief.empty() ? "chief.sock" : Address::parse(role.chief).host, 0};
   }
   Chief chief(role, address);
   const SignalWatcher signals({SIGTERM, SIGINT}, [&](int) { chief.interrupt(); });

@@ -63,7 +63,7 @@ class Chief {
   Journal journal_;
   std::unique_ptr<ChiefCore> core_;
   std::unique_ptr<Saver> saver_;
-  std::map<std::uint32_t, Present> present_;  // by incarnation
+  std::map<std::uint32_t, Present> present_;            // by incarnation
   std::vector<std::shared_ptr<Connection>> strangers_;  // connected, not yet registered
   std::unique_ptr<Listener> listener_;
   Loop::Token checks_;

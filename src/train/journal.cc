@@ -111,12 +111,9 @@ void Journal::evaluated(const wire::Evaluated& evaluated) {
 }
 
 void Journal::worker_epoch(const std::string& worker, const wire::WorkerEpoch& result) {
-  const nlohmann::json line = {{"type", "worker_epoch"},
-                               {"worker", worker},
-                               {"epoch", result.epoch() + 1},
-                               {"test_accuracy", result.accuracy()},
-                               {"test_loss", result.loss()},
-                               {"seconds", elapsed()}};
+  const nlohmann::json line = {{"type", "worker_epoch"},      {"worker", worker},
+                               {"epoch", result.epoch() + 1}, {"test_accuracy", result.accuracy()},
+                               {"test_loss", result.loss()},  {"seconds", elapsed()}};
   auto& epochs = worker_epochs_[worker];
   if (!epochs.is_array()) epochs = nlohmann::json::array();
   epochs.push_back(line);
@@ -133,8 +130,10 @@ void Journal::warning(const std::string& text) {
   record({{"type", "warning"}, {"seconds", elapsed()}, {"text", text}});
 }
 
-nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles, const std::string& error) {
-  const double took = trained_ > 0 && examples == grid_.examples * config_.epochs ? trained_ : elapsed();
+nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
+                                const std::string& error) {
+  const double took =
+      trained_ > 0 && examples == grid_.examples * config_.epochs ? trained_ : elapsed();
   const std::uint64_t done = examples - std::min(examples, examples_at_start_);
   for (nlohmann::json& role : roles) {
     // A synchronous worker holds exactly the version that was tested.
@@ -162,8 +161,7 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles, co
       {"epoch_results", results_},
       {"roles", std::move(roles)}};
   if (!error.empty()) summary["error"] = error;
-  summary["test_accuracy"] =
-      results_.empty() ? nlohmann::json() : results_.back()["test_accuracy"];
+  summary["test_accuracy"] = results_.empty() ? nlohmann::json() : results_.back()["test_accuracy"];
   summary["test_loss"] = results_.empty() ? nlohmann::json() : results_.back()["test_loss"];
   summary["train_loss"] = results_.empty() ? nlohmann::json() : results_.back()["train_loss"];
   write_atomically(config_.run_dir / "summary.json", summary.dump(2) + "\n");

@@ -144,8 +144,8 @@ class ThreadRun {
     journal_.evaluated(evaluated);
     reporter_.epoch({evaluated.epoch() + 1, config_.epochs, loss.mean(), tested.accuracy(),
                      Clock::now() - std::exchange(began_, Clock::now())});
-    const bool due = config_.checkpoint_every > 0 &&
-                     (evaluated.epoch() + 1) % config_.checkpoint_every == 0;
+    const bool due =
+        config_.checkpoint_every > 0 && (evaluated.epoch() + 1) % config_.checkpoint_every == 0;
     if (due || version == parts_.last_version) save(version, {});
   }
 
@@ -204,7 +204,8 @@ class ThreadRun {
     reporter_.summary(journal_.summary(examples_done(), std::move(roles), error));
     hub_.rethrow_failure();
     if (error == "interrupted") {
-      throw Interrupted("interrupted; saved as " + checkpoint_path(config_.run_dir, version).string() +
+      throw Interrupted("interrupted; saved as " +
+                        checkpoint_path(config_.run_dir, version).string() +
                         ". Go on with: paceline train --resume " + config_.run_dir.string());
     }
   }

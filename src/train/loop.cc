@@ -22,8 +22,8 @@ class DeterministicShare {
     for (std::uint64_t tile = share.tiles.begin; tile < share.tiles.end; ++tile) {
       const Range positions = parts.grid.positions({share.step, {tile, tile + 1}});
       slice(batch, positions.begin - first, positions.size());
-      total += parts.model.gradient(tile_, parts.exchange.parameters(), gradient_.as_floats(),
-                                    no_flow);
+      total +=
+          parts.model.gradient(tile_, parts.exchange.parameters(), gradient_.as_floats(), no_flow);
       tree_.add({tile, tile + 1}, gradient_.as_floats());
     }
     return total;

@@ -23,11 +23,16 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
   }
   const std::uint64_t shard = vector / config.servers;
   // Two versions, one pinned; the sum, and one contribution of every worker arriving.
-  const RoleMemory server{"server", config.servers, 3 * shard, (1 + config.workers) * shard,
-                          2 * slots * shard, 0, kProgram + 2 * vector / config.servers};
+  const RoleMemory server{"server",
+                          config.servers,
+                          3 * shard,
+                          (1 + config.workers) * shard,
+                          2 * slots * shard,
+                          0,
+                          kProgram + 2 * vector / config.servers};
   const bool own_tests = config.mode != Mode::kSync && config.worker_eval;
-  const RoleMemory worker{"worker", config.workers, vector, 2 * vector, 0,
-                          train + (own_tests ? test : 0), kProgram};
+  const RoleMemory worker{
+      "worker", config.workers, vector, 2 * vector, 0, train + (own_tests ? test : 0), kProgram};
   const RoleMemory evaluator{"evaluator", 1, 2 * vector, 0, 0, test, kProgram};
   const RoleMemory chief{"chief", 1, 2 * vector, 0, 2 * slots * vector, 0, kProgram};
   return {chief, server, worker, evaluator};
@@ -44,14 +49,15 @@ void check_memory(const std::vector<RoleMemory>& roles, std::uint64_t available)
   if (needed <= available) return;
   std::string lines;
   for (const RoleMemory& role : roles) {
-    lines += fmt::format("\n  {} × {}: {} each (parameters {}, gradients {}, optimizer {}, data {})",
-                         role.count, role.role, format_bytes(role.each()),
-                         format_bytes(role.parameters), format_bytes(role.gradients),
-                         format_bytes(role.state), format_bytes(role.data));
+    lines += fmt::format(
+        "\n  {} × {}: {} each (parameters {}, gradients {}, optimizer {}, data {})", role.count,
+        role.role, format_bytes(role.each()), format_bytes(role.parameters),
+        format_bytes(role.gradients), format_bytes(role.state), format_bytes(role.data));
   }
-  throw ResourceError("the run needs about {} of memory and {} are available:{}\nUse fewer workers, "
-                      "or raise --memory-limit if you know better",
-                      format_bytes(needed), format_bytes(available), lines);
+  throw ResourceError(
+      "the run needs about {} of memory and {} are available:{}\nUse fewer workers, "
+      "or raise --memory-limit if you know better",
+      format_bytes(needed), format_bytes(available), lines);
 }
 
 }  // namespace paceline

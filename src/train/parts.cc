@@ -26,15 +26,20 @@ RunParts make_parts(const RunConfig& config) {
                         local ? 1 : static_cast<std::uint32_t>(config.servers));
   StepRules rules{config.clip, config.nonfinite, 1};
   if (config.reduction == Reduction::kSum) {
-    rules.sum_factor = config.sum_factor > 0 ? config.sum_factor : static_cast<double>(config.workers);
+    rules.sum_factor =
+        config.sum_factor > 0 ? config.sum_factor : static_cast<double>(config.workers);
   }
   auto groups = resolve_groups(model->layout(), config.groups);
-  const Schedule schedule(config.schedule, batch, data.examples, static_cast<double>(config.epochs));
+  const Schedule schedule(config.schedule, batch, data.examples,
+                          static_cast<double>(config.epochs));
   const std::uint64_t last = grid.steps_per_epoch() * config.epochs;
   OrderOptions order = config.order;
   order.seed = config.seed;
-  return {data,   grid,  last,  std::move(model), chunks, Order(order, data.examples),
-          rules,  std::move(groups), schedule};
+  return {data,    grid,
+          last,    std::move(model),
+          chunks,  Order(order, data.examples),
+          rules,   std::move(groups),
+          schedule};
 }
 
 std::uint64_t run_id(const std::string& config_digest) {

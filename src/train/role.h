@@ -13,10 +13,10 @@ namespace paceline {
 
 struct RoleContext {
   RunConfig config;
-  std::string digest;   // of config.toml
-  std::string name;     // "worker1"
-  std::string chief;    // address; empty for the chief itself
-  int status_fd = -1;   // the chief: where JSON lines for the launcher go
+  std::string digest;  // of config.toml
+  std::string name;    // "worker1"
+  std::string chief;   // address; empty for the chief itself
+  int status_fd = -1;  // the chief: where JSON lines for the launcher go
 };
 
 void run_chief(const RoleContext& role);

@@ -28,9 +28,10 @@ constexpr Duration kLeave = std::chrono::seconds(2);  // for roles to end after 
 
 void make_run_dir(const fs::path& dir, const fs::path& resume) {
   if (fs::exists(dir / "config.toml") && resume != dir) {
-    throw ConfigError("{} already has a run: choose another --run-dir, or go on from it with "
-                      "--resume {}",
-                      dir.string(), dir.string());
+    throw ConfigError(
+        "{} already has a run: choose another --run-dir, or go on from it with "
+        "--resume {}",
+        dir.string(), dir.string());
   }
   std::error_code error;
   fs::create_directories(dir / "logs", error);
@@ -45,15 +46,17 @@ void check_resume(const RunConfig& config, const RunParts& parts) {
   reader.expect_layout(parts.model->layout());
   const CheckpointInfo& info = reader.info();
   if (info.applied.empty() && info.examples != parts.grid.examples_before(info.version)) {
-    throw ConfigError("cannot resume {}: its {} steps saw {} examples, but {} with this batch and "
-                      "data. Use the batch and the data it was started with",
-                      config.resume.string(), info.version, info.examples,
-                      parts.grid.examples_before(info.version));
+    throw ConfigError(
+        "cannot resume {}: its {} steps saw {} examples, but {} with this batch and "
+        "data. Use the batch and the data it was started with",
+        config.resume.string(), info.version, info.examples,
+        parts.grid.examples_before(info.version));
   }
   if (!info.applied.empty() && config.mode == Mode::kSync) {
-    throw ConfigError("cannot resume {} in sync mode: it was stopped in the middle of an "
-                      "asynchronous epoch. Use --mode async or ssp, or an earlier checkpoint",
-                      config.resume.string());
+    throw ConfigError(
+        "cannot resume {} in sync mode: it was stopped in the middle of an "
+        "asynchronous epoch. Use --mode async or ssp, or an earlier checkpoint",
+        config.resume.string());
   }
   if (info.version >= parts.last_version) {
     throw ConfigError("{} has already been trained for {} epochs: raise --epochs to go on",
@@ -91,12 +94,17 @@ class StatusLines {
       address_ = line["address"];
     } else if (type == "progress") {
       begun_ = true;
-      RunProgress progress{line["epoch"],          line["epochs"], line["examples_done"],
-                           line["examples_total"], line["examples_per_second"], line["loss"], {}};
+      RunProgress progress{line["epoch"],
+                           line["epochs"],
+                           line["examples_done"],
+                           line["examples_total"],
+                           line["examples_per_second"],
+                           line["loss"],
+                           {}};
       if (progress.examples_per_second > 0) {
-        progress.eta = from_seconds(
-            static_cast<double>(progress.examples_total - progress.examples_done) /
-            progress.examples_per_second);
+        progress.eta =
+            from_seconds(static_cast<double>(progress.examples_total - progress.examples_done) /
+                         progress.examples_per_second);
       }
       reporter_.progress(progress);
     } else if (type == "epoch") {
@@ -147,9 +155,15 @@ class LocalRun {
  private:
   void start(const std::string& name, const std::string& role, const std::string& chief,
              int status_fd) {
-    std::vector<std::string> arguments = {this_executable(), "role",   role,
-                                          "--config",        (config_.run_dir / "config.toml").string(),
-                                          "--name",          name,     "--chief", chief};
+    std::vector<std::string> arguments = {this_executable(),
+                                          "role",
+                                          role,
+                                          "--config",
+                                          (config_.run_dir / "config.toml").string(),
+                                          "--name",
+                                          name,
+                                          "--chief",
+                                          chief};
     if (status_fd >= 0) {
       arguments.insert(arguments.end(), {"--announce-fd", std::to_string(status_fd)});
     }
@@ -203,8 +217,8 @@ class LocalRun {
       words = Finished{status}.describe() + "; its log is " +
               (config_.run_dir / "logs" / (name + ".log")).string();
     }
-    const auto code = WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status))
-                                        : ExitCode::kInternal;
+    const auto code =
+        WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::kInternal;
     throw Error(name == "chief" ? words : name + ": " + words, code);
   }
 

@@ -1,3 +1,5 @@
+#include "exchange/ps/server.h"
+
 #include <csignal>
 #include <memory>
 #include <optional>
@@ -7,7 +9,6 @@
 #include "base/signals.h"
 #include "checkpoint/checkpoint.h"
 #include "cluster/chief_line.h"
-#include "exchange/ps/server.h"
 #include "net/hello.h"
 #include "net/socket.h"
 #include "train/member.h"
@@ -83,7 +84,7 @@ class ServerRole {
     options.staleness = config.staleness;
     options.version = setup.version();
     options.last_version = parts_.last_version;
-    ShardOptions shard_options{config.optimizer, parts_.groups,        parts_.grid,
+    ShardOptions shard_options{config.optimizer,        parts_.groups,        parts_.grid,
                                parts_.rules.sum_factor, config.deterministic, false};
     shard_options.keep_previous_state =
         options.servers > 1 || (options.chunks.size() > 1 && !options.rules.need_whole_step());
@@ -105,8 +106,8 @@ class ServerRole {
     parts_.model->initialize(role_.config.seed, values.as_floats());
     for (const std::uint32_t chunk : options.chunks) {
       const Range floats = parts_.chunks.floats_of(chunk);
-      shard.load(chunk, options.version,
-                 values.as_floats().subspan(floats.begin, floats.size()), {});
+      shard.load(chunk, options.version, values.as_floats().subspan(floats.begin, floats.size()),
+                 {});
     }
   }
 

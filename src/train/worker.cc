@@ -21,7 +21,8 @@ class WorkerRole {
         dataset_(open_dataset(role.config.data, Split::kTrain)),
         loop_(role.config.spin),
         member_(
-            role, "worker", [this](wire::Type type, std::string_view meta) { return told(type, meta); },
+            role, "worker",
+            [this](wire::Type type, std::string_view meta) { return told(type, meta); },
             [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }) {
     if (evaluates()) tests_ = open_dataset(role.config.data, Split::kTest);
   }
@@ -50,14 +51,12 @@ class WorkerRole {
   }
 
  private:
-  bool evaluates() const {
-    return role_.config.mode != Mode::kSync && role_.config.worker_eval;
-  }
+  bool evaluates() const { return role_.config.mode != Mode::kSync && role_.config.worker_eval; }
 
   // On the member's thread. Plans and leases go straight to the exchange once it is there.
   bool told(wire::Type type, std::string_view meta) {
-    const bool for_exchange = type == wire::PLAN || type == wire::PREPARE || type == wire::LEASE ||
-                              type == wire::STOP;
+    const bool for_exchange =
+        type == wire::PLAN || type == wire::PREPARE || type == wire::LEASE || type == wire::STOP;
     if (!for_exchange) return false;
     const std::lock_guard lock(mutex_);
     if (client_) {
@@ -90,8 +89,13 @@ class WorkerRole {
     wire::Begin begin;
     begin.ParseFromString(word.meta);
     connect(begin);
-    LoopParts parts{*dataset_,     parts_.order, parts_.grid,
-                    *parts_.model, *client_, role_.config.loader, role_.config.deterministic};
+    LoopParts parts{*dataset_,
+                    parts_.order,
+                    parts_.grid,
+                    *parts_.model,
+                    *client_,
+                    role_.config.loader,
+                    role_.config.deterministic};
     std::uint64_t epoch = parts_.grid.epoch_of(begin.version());
     run_worker_loop(parts, counts_, [&](const Share& share) {
       const std::uint64_t now = parts_.grid.epoch_of(share.step);
@@ -121,10 +125,11 @@ class WorkerRole {
     options.rules = parts_.rules;
     options.deadline = role_.config.deadline;
     options.name = role_.name;
-    auto client = std::make_unique<PsClient>(
-        loop_, parts_.chunks, options, address,
-        [this](ChiefWord message) { member_.tell(std::move(message)); });
-    if (role_.config.mode == Mode::kSync) client->told(wire::PLAN, begin.plan().SerializeAsString());
+    auto client =
+        std::make_unique<PsClient>(loop_, parts_.chunks, options, address,
+                                   [this](ChiefWord message) { member_.tell(std::move(message)); });
+    if (role_.config.mode == Mode::kSync)
+      client->told(wire::PLAN, begin.plan().SerializeAsString());
     const std::lock_guard lock(mutex_);
     client_ = std::move(client);
     for (const ChiefWord& early : std::exchange(early_, {})) client_->told(early.type, early.meta);

@@ -373,8 +373,8 @@ void World::send_params(Server& server, const SendParams& send) {
   Server::Stored& stored = server.store.at(send.chunk);
   const auto found = stored.versions.find(send.version);
   if (found == stored.versions.end()) {
-    return problem(fmt::format("version {} of chunk {} was promised but is gone", send.version,
-                               send.chunk));
+    return problem(
+        fmt::format("version {} of chunk {} was promised but is gone", send.version, send.chunk));
   }
   server.history.push_back(Read{send.chunk, send.client});
   deliver(server.id, send.client, [this, send, value = found->second] {
@@ -411,7 +411,8 @@ void World::push_arrives(Server& server, const Sender& sender, const wire::Push&
     }
   }
   if (held && scenario_.mutation == Mutation::kReleaseReaders) {
-    send_params(server, {sender.client, push.chunk(), std::max(version, server.store.at(push.chunk()).current), false});
+    send_params(server, {sender.client, push.chunk(),
+                         std::max(version, server.store.at(push.chunk()).current), false});
   }
 }
 
@@ -607,8 +608,8 @@ Outcome World::run() {
   for (Server& server : servers_) register_member(Role::kServer, server.id);
   register_member(Role::kEvaluator, evaluator_);
   for (std::uint32_t i = 0; i < scenario_.workers; ++i) start_worker(i + 1 == scenario_.workers);
-  const std::uint64_t pushes =
-      std::max<std::uint64_t>(1, steps_ * all_chunks() / (scenario_.mode == Mode::kSync ? 1 : scenario_.workers));
+  const std::uint64_t pushes = std::max<std::uint64_t>(
+      1, steps_ * all_chunks() / (scenario_.mode == Mode::kSync ? 1 : scenario_.workers));
   for (std::uint32_t i = 0; i < scenario_.deaths; ++i) {
     workers_[(scenario_.seed + i) % scenario_.workers].dies_at_push = random_.below(pushes);
   }
@@ -621,7 +622,9 @@ Outcome World::run() {
     });
   }
   for (std::uint32_t i = 0; i < scenario_.joins; ++i) {
-    at(duration * random_.uniform(), [this] { if (!ended_) start_worker(false); });
+    at(duration * random_.uniform(), [this] {
+      if (!ended_) start_worker(false);
+    });
   }
   if (scenario_.stop_at > 0) {
     at(scenario_.stop_at, [this] { chief_do(chief_->stop("stopped by the simulation", false)); });
@@ -636,7 +639,11 @@ Outcome World::run() {
   }
   if (!ended_) problem("the run hangs: nothing is under way, or it never ends");
   for (Server& server : servers_) {
-    Rules rules{scenario_.mode, scenario_.grid, scenario_.staleness, 0, steps_,
+    Rules rules{scenario_.mode,
+                scenario_.grid,
+                scenario_.staleness,
+                0,
+                steps_,
                 outcome_.ended.empty() && !outcome_.interrupted};
     for (std::string& found : check(rules, server.chunks, server.history)) problem(found);
   }

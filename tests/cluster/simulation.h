@@ -21,10 +21,10 @@ namespace paceline::sim {
 // A rule to break on purpose: the checker must notice.
 enum class Mutation {
   kNone,
-  kCountDuplicates,    // a server adds what its state machine called a duplicate
-  kForgetTouched,      // a fenced server claims that nobody touched its open step
-  kReleaseReaders,     // a server answers reads that must wait
-  kOverwriteInUse,     // parameters land on those a worker is computing from
+  kCountDuplicates,  // a server adds what its state machine called a duplicate
+  kForgetTouched,    // a fenced server claims that nobody touched its open step
+  kReleaseReaders,   // a server answers reads that must wait
+  kOverwriteInUse,   // parameters land on those a worker is computing from
 };
 
 struct Scenario {
@@ -36,12 +36,12 @@ struct Scenario {
   std::uint32_t workers = 3;
   std::uint32_t chunks_per_server = 2;
   std::uint64_t staleness = 1;
-  bool whole_step = false;       // as with clipping: all chunks wait for the scalars
-  std::uint32_t deaths = 1;      // at most workers − 1
+  bool whole_step = false;         // as with clipping: all chunks wait for the scalars
+  std::uint32_t deaths = 1;        // at most workers − 1
   std::uint32_t false_deaths = 0;  // declared dead while they live
   std::uint32_t joins = 0;
-  double stop_at = 0;            // virtual seconds; 0: never
-  double slow = 1;               // how much slower the last worker is
+  double stop_at = 0;  // virtual seconds; 0: never
+  double slow = 1;     // how much slower the last worker is
   Mutation mutation = Mutation::kNone;
 };
 
@@ -50,9 +50,9 @@ struct Outcome {
   std::string ended;                  // the error the run ended with; empty: success
   bool interrupted = false;
   std::uint64_t saved_version = 0;
-  std::uint64_t examples = 0;         // as the chief counted them
+  std::uint64_t examples = 0;  // as the chief counted them
   std::uint64_t plans = 0;
-  std::uint64_t duplicates = 0;       // contributions that were seen already
+  std::uint64_t duplicates = 0;  // contributions that were seen already
   std::uint64_t events = 0;
 };
 

@@ -126,12 +126,11 @@ TEST_P(BrokenRule, IsNoticed) {
   EXPECT_GT(noticed, 0U);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Simulation, BrokenRule,
-    ::testing::Values(std::pair(Mutation::kCountDuplicates, Mode::kSync),
-                      std::pair(Mutation::kForgetTouched, Mode::kSync),
-                      std::pair(Mutation::kReleaseReaders, Mode::kSsp),
-                      std::pair(Mutation::kOverwriteInUse, Mode::kSync)));
+INSTANTIATE_TEST_SUITE_P(Simulation, BrokenRule,
+                         ::testing::Values(std::pair(Mutation::kCountDuplicates, Mode::kSync),
+                                           std::pair(Mutation::kForgetTouched, Mode::kSync),
+                                           std::pair(Mutation::kReleaseReaders, Mode::kSsp),
+                                           std::pair(Mutation::kOverwriteInUse, Mode::kSync)));
 
 }  // namespace
 }  // namespace paceline::sim

@@ -156,6 +156,21 @@ TEST_P(LinkClosingTest, HandlerMayDropTheLinkAndItselfFromWithinReceived) {
   EXPECT_THAT(right.reasons, IsEmpty());
 }
 
+TEST_P(LinkClosingTest, PayloadMayHoldTheLastPointerToItsLink) {
+  LinkOptions options;
+  options.window = 10;
+  join(options);
+  const std::string bytes = "waits for credit";
+  left.link->send(application_header(), "", payload_of("0123456789"));
+  {
+    const std::shared_ptr<const void> owner(&bytes, [kept = left.link](const void*) {});
+    left.link->send(application_header(), "", {std::as_bytes(std::span(bytes)), owner});
+  }
+  left.link.reset();
+  ASSERT_TRUE(wait([&] { return !right.reasons.empty(); }));
+  EXPECT_THAT(right.payloads(), ElementsAre("0123456789", "waits for credit"));
+}
+
 TEST_P(LinkClosingTest, ExceptionOfTheHandlerBecomesTheReason) {
   join();
   right.on_received = [](Link&) { throw std::runtime_error("step 7 is not known here"); };

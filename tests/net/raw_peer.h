@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <string>
 
 #include "net/endpoint.h"
@@ -14,12 +15,15 @@ class RawPeer {
  public:
   explicit RawPeer(const Address& address) : RawPeer(resolve(address).front()) {}
 
-  void write(std::string_view bytes) {
-    ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  // Returns how many bytes the socket took.
+  std::size_t write(std::string_view bytes) {
+    const int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
+    return static_cast<std::size_t>(
+        std::max<ssize_t>(0, ::send(socket_.get(), bytes.data(), bytes.size(), flags)));
   }
   // What has arrived; empty if nothing.
   std::string read() {
-    char bytes[4096];
+    char bytes[65536];
     const ssize_t size = ::recv(socket_.get(), bytes, sizeof(bytes), MSG_DONTWAIT);
     return size > 0 ? std::string(bytes, static_cast<std::size_t>(size)) : std::string();
   }

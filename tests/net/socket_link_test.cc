@@ -146,6 +146,48 @@ TEST_P(SocketLinkTest, RefusalIsReportedAlthoughSendingFails) {
   EXPECT_EQ(bad.reasons[0], "refused by the peer: go away");
 }
 
+TEST_P(SocketLinkTest, RefusalFollowsAMessageThatIsHalfSent) {
+  const std::string big(5'000'000, 'x');
+  bad.link->send(application_header(), "", payload_of(big));
+  peer->write(raw_frame(header(), "", "", /*version=*/2));
+  ASSERT_TRUE(wait([this] { return !bad.link->open(); }));
+  std::string all;
+  wait([&] {
+    all += peer->read();
+    return all.ends_with("same release");
+  });
+  EXPECT_EQ(all.substr(kHeaderBytes, big.size()), big);
+  EXPECT_THAT(all.substr(kHeaderBytes + big.size()), HasSubstr("the peer speaks 2"));
+}
+
+TEST_P(SocketLinkTest, PeerThatAsksForCreditAndDoesNotReadFillsNoQueue) {
+  constexpr std::size_t kAsks = 60'000;
+  FrameHeader ask = header();
+  ask.type = kAskCreditType;
+  const std::string frame = raw_frame(ask, "", "");
+  std::string asks;
+  for (std::size_t i = 0; i < kAsks; ++i) asks += frame;
+  std::string_view left_to_write = asks;
+  ASSERT_TRUE(wait([&] {
+    left_to_write.remove_prefix(peer->write(left_to_write));
+    return bad.link->counters().bytes_in == asks.size();
+  }));
+  std::size_t answered = 0;
+  const auto read_all = [&] {
+    for (std::string bytes = peer->read(); !bytes.empty(); bytes = peer->read()) {
+      answered += bytes.size();
+    }
+  };
+  wait([&] {
+    read_all();
+    return answered == bad.link->counters().bytes_out;
+  });
+  settle();
+  read_all();
+  EXPECT_GT(answered, 0u);
+  EXPECT_LT(answered, asks.size() / 2);
+}
+
 TEST_P(SocketLinkTest, ConnectingSideOfAnotherRunLearnsWhy) {
   LinkOptions options;
   options.run = 99;

@@ -155,8 +155,8 @@ void LocalHub::reduce(std::uint32_t rank, std::uint64_t step) {
     }
   }
   if (step_scale_ != 0) {
-    apply_slice(slice, scalars(step_weight_, step_scale_, step + 1,
-                               options_.grid.examples_before(step)));
+    apply_slice(slice,
+                scalars(step_weight_, step_scale_, step + 1, options_.grid.examples_before(step)));
   }
   meet([&] {
     steps_done_.store(step + 1, std::memory_order_relaxed);
@@ -223,10 +223,9 @@ class LocalHub::Asynchronous final : public Worker {
   std::span<const float> parameters() const override { return view_.as_floats(); }
 
   void finish(const Loss& loss, const TreeSum*) override {
-    const double scale =
-        hub_.options_.rules.need_whole_step()
-            ? hub_.decide(norm(gradient_.as_floats()), loss.weight, step_)
-            : 1;
+    const double scale = hub_.options_.rules.need_whole_step()
+                             ? hub_.decide(norm(gradient_.as_floats()), loss.weight, step_)
+                             : 1;
     if (scale != 0) update(loss.weight, scale);
     hub_.count(loss);
     hub_.done_[step_ % hub_.done_.size()].store(true, std::memory_order_relaxed);
@@ -307,16 +306,17 @@ std::uint64_t LocalHub::epoch_end(std::uint64_t step) const {
 
 StepScalars LocalHub::scalars(double weight, double scale, std::uint64_t time,
                               std::uint64_t examples) const {
-  return {schedule_.rate(static_cast<double>(examples)),
-          scale * options_.rules.sum_factor / weight, time};
+  return {schedule_.rate(static_cast<double>(examples)), scale * options_.rules.sum_factor / weight,
+          time};
 }
 
 double LocalHub::decide(const Norm& norm, double weight, std::uint64_t step) const {
   const StepRules& rules = options_.rules;
   if (!norm.finite && rules.nonfinite == Nonfinite::kStop) {
-    throw Error(fmt::format("the gradient of step {} is not finite (NaN or infinity). Lower "
-                            "--rate, set --clip, or choose --nonfinite skip",
-                            step));
+    throw Error(
+        fmt::format("the gradient of step {} is not finite (NaN or infinity). Lower "
+                    "--rate, set --clip, or choose --nonfinite skip",
+                    step));
   }
   if (!norm.finite && rules.nonfinite == Nonfinite::kSkip) return 0;
   return clip_scale(norm.value() / weight * rules.sum_factor, rules.clip);

@@ -72,7 +72,8 @@ class LocalHub {
   void reduce(std::uint32_t rank, std::uint64_t step);
   void merge_trees();
   double decide(const Norm& norm, double weight, std::uint64_t step) const;
-  StepScalars scalars(double weight, double scale, std::uint64_t time, std::uint64_t examples) const;
+  StepScalars scalars(double weight, double scale, std::uint64_t time,
+                      std::uint64_t examples) const;
   void apply_slice(Range floats, const StepScalars& scalars);
   void count(const Loss& loss);
   void end_epoch_if_due(std::uint64_t steps_done);
@@ -104,7 +105,7 @@ class LocalHub {
 
   // Asynchronous
   std::atomic<std::uint64_t> next_step_;
-  std::atomic<std::uint64_t> limit_;  // steps below it may be begun: the end of the epoch
+  std::atomic<std::uint64_t> limit_;     // steps below it may be begun: the end of the epoch
   std::vector<std::atomic<bool>> done_;  // steps of this epoch
 };
 

@@ -33,7 +33,8 @@ PsClient::PsClient(Loop& loop, const ChunkMap& map, const PsClientOptions& optio
     const std::lock_guard lock(mutex_);
     const bool aside = !core_.may_land(params.chunk());
     landing_[params.chunk()] = aside;
-    if (!aside) return std::as_writable_bytes(parameters_.as_floats().subspan(floats.begin, floats.size()));
+    if (!aside)
+      return std::as_writable_bytes(parameters_.as_floats().subspan(floats.begin, floats.size()));
     Staged& staged = staged_[params.chunk()];
     staged.values = Buffer(header.payload_bytes);
     return staged.values.bytes();
@@ -142,9 +143,10 @@ void PsClient::wait_for(const std::function<bool()>& done,
   }
   throw_if_aborted();
   if (!held) {
-    throw CommError("{} has waited {} for {}. See which role is silent in the run's logs, or "
-                    "raise --deadline",
-                    options_.name, format_duration(options_.deadline), what());
+    throw CommError(
+        "{} has waited {} for {}. See which role is silent in the run's logs, or "
+        "raise --deadline",
+        options_.name, format_duration(options_.deadline), what());
   }
 }
 
@@ -229,8 +231,7 @@ void PsClient::await(Range floats) {
 // A chunk leaves when all its floats are final: except the first, which carries the loss
 // and so leaves last, and all of them when the whole gradient must be looked at first.
 void PsClient::ready(Range floats) {
-  const bool whole_first =
-      options_.core.mode != Mode::kSync && options_.rules.need_whole_step();
+  const bool whole_first = options_.core.mode != Mode::kSync && options_.rules.need_whole_step();
   const Range chunks = map_.overlapping(floats);
   for (std::uint64_t at = chunks.begin; at < chunks.end; ++at) {
     const auto chunk = static_cast<std::uint32_t>(at);
@@ -250,9 +251,10 @@ double PsClient::own_scale(const Loss& loss) const {
   if (options_.core.mode == Mode::kSync || !options_.rules.need_whole_step()) return 1;
   const Norm norm = paceline::norm(gradient_->as_floats());
   if (!norm.finite && options_.rules.nonfinite == Nonfinite::kStop) {
-    throw Error(fmt::format("{}: the gradient is not finite (NaN or infinity). Lower --rate, set "
-                            "--clip, or choose --nonfinite skip",
-                            options_.name));
+    throw Error(
+        fmt::format("{}: the gradient is not finite (NaN or infinity). Lower --rate, set "
+                    "--clip, or choose --nonfinite skip",
+                    options_.name));
   }
   if (!norm.finite && options_.rules.nonfinite == Nonfinite::kSkip) return 0;
   return clip_scale(norm.value() / loss.weight * options_.rules.sum_factor, options_.rules.clip);
@@ -268,8 +270,7 @@ void PsClient::finish(const Loss& loss, const TreeSum* tree) {
       push(chunk, {std::as_bytes(gradient().subspan(part.begin, part.size())), gradient_});
       continue;
     }
-    auto packed =
-        std::make_shared<Buffer>(tree->nodes().size() * part.size() * sizeof(float));
+    auto packed = std::make_shared<Buffer>(tree->nodes().size() * part.size() * sizeof(float));
     float* out = packed->as_floats().data();
     for (const auto& [begin, node] : tree->nodes()) {
       out = std::copy_n(node.second.data() + part.begin, part.size(), out);

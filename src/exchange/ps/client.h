@@ -90,10 +90,10 @@ class PsClient final : public Exchange {
     std::uint64_t version = 0;
     Buffer values;
   };
-  std::map<std::uint32_t, Staged> staged_;    // arrived while the chunk was in use
-  std::map<std::uint32_t, bool> landing_;     // chunk → whether it lands in staged_
+  std::map<std::uint32_t, Staged> staged_;  // arrived while the chunk was in use
+  std::map<std::uint32_t, bool> landing_;   // chunk → whether it lands in staged_
   Contribution contribution_;
-  std::vector<std::uint32_t> ready_floats_;   // per chunk: floats announced so far
+  std::vector<std::uint32_t> ready_floats_;  // per chunk: floats announced so far
   std::vector<bool> sent_;
   std::string meta_;  // re-used
 

@@ -18,10 +18,10 @@ PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration 
   };
   events.ack = [](const wire::Ack&) {};
   events.refusal = [this](const wire::Refusal& refusal) {
-    refused_ = fmt::format("{} refuses version {} of chunk {}: {}",
-                           connection_->server_name(map_.server_of(refusal.chunk())),
-                           refusal.step(), refusal.chunk(),
-                           wire::Refusal::Reason_Name(refusal.reason()));
+    refused_ =
+        fmt::format("{} refuses version {} of chunk {}: {}",
+                    connection_->server_name(map_.server_of(refusal.chunk())), refusal.step(),
+                    refusal.chunk(), wire::Refusal::Reason_Name(refusal.reason()));
   };
   connection_ = std::make_unique<PsConnection>(loop_, std::move(address), std::move(events),
                                                Clock::now() + deadline);
@@ -43,10 +43,10 @@ void PsReader::read(std::uint64_t version, std::span<float> values, std::span<fl
   }
   const auto done = [this] { return arrived_ == map_.chunks() || !refused_.empty(); };
   if (!connection_->wait(done, Clock::now() + deadline_)) {
-    throw CommError("{} has waited {} for {} of {} chunks of version {}: raise --deadline if the "
-                    "network is slow",
-                    name_, format_duration(deadline_), map_.chunks() - arrived_, map_.chunks(),
-                    version);
+    throw CommError(
+        "{} has waited {} for {} of {} chunks of version {}: raise --deadline if the "
+        "network is slow",
+        name_, format_duration(deadline_), map_.chunks() - arrived_, map_.chunks(), version);
   }
   if (!refused_.empty()) throw CommError("{}: {}", name_, refused_);
   for (std::uint32_t chunk = 0; chunk < map_.chunks(); ++chunk) {

@@ -84,7 +84,10 @@ class PsServer::Client final : public LinkHandler {
 
 PsServer::PsServer(const ServerCore::Options& options, Shard shard, std::string digest,
                    TellChief tell)
-    : core_(options), shard_(std::move(shard)), digest_(std::move(digest)), tell_(std::move(tell)) {}
+    : core_(options),
+      shard_(std::move(shard)),
+      digest_(std::move(digest)),
+      tell_(std::move(tell)) {}
 
 PsServer::~PsServer() = default;
 
@@ -169,8 +172,11 @@ void PsServer::tell(const SendToChief& message) {
     wire::Type operator()(const wire::Scalars&) const { return wire::SCALARS; }
     wire::Type operator()(const wire::Stopped&) const { return wire::STOPPED; }
   };
-  std::visit([&](const auto& content) { tell_({Typed()(content), content.SerializeAsString()}); },
-             message.message);
+  std::visit(
+      [&](const auto& content) {
+        tell_({Typed()(content), content.SerializeAsString()});
+      },
+      message.message);
 }
 
 void PsServer::told(wire::Type type, std::string_view meta) {

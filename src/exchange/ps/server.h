@@ -52,7 +52,7 @@ class PsServer {
   TellChief tell_;
   std::map<ClientId, std::unique_ptr<Client>> clients_;
   std::vector<std::unique_ptr<Client>> departed_;  // freed at the next event
-  LinkCounters counted_;  // of links that are gone
+  LinkCounters counted_;                           // of links that are gone
   ClientId last_client_ = 0;
   std::string meta_;  // re-used
 };

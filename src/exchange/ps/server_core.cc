@@ -274,9 +274,9 @@ void ServerCore::answer(std::uint32_t number, Chunk& chunk, const Waiting& reade
 }
 
 void ServerCore::answer_waiting(std::uint32_t number, Chunk& chunk) {
-  const auto due = std::stable_partition(
-      chunk.waiting.begin(), chunk.waiting.end(),
-      [&](const Waiting& reader) { return reader.version > chunk.version; });
+  const auto due =
+      std::stable_partition(chunk.waiting.begin(), chunk.waiting.end(),
+                            [&](const Waiting& reader) { return reader.version > chunk.version; });
   for (auto reader = due; reader != chunk.waiting.end(); ++reader) answer(number, chunk, *reader);
   chunk.waiting.erase(due, chunk.waiting.end());
 }
@@ -429,8 +429,8 @@ void ServerCore::refuse(ClientId client, std::uint32_t number, std::uint64_t ste
 }
 
 bool ServerCore::pinned_by_schedule(std::uint64_t version) const {
-  return options_.mode == Mode::kSync && (version % options_.grid.steps_per_epoch() == 0 ||
-                                          version == options_.last_version);
+  return options_.mode == Mode::kSync &&
+         (version % options_.grid.steps_per_epoch() == 0 || version == options_.last_version);
 }
 
 std::vector<Range> ServerCore::missing() const {

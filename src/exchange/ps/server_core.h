@@ -52,8 +52,8 @@ struct Apply {  // the chunk's sum (or, async, the contribution just delivered)
   std::uint32_t chunk;
   std::uint64_t step;
   double weight;
-  double scale;                  // clipping; 0: count the step but change nothing
-  std::uint64_t version;         // that it becomes
+  double scale;                   // clipping; 0: count the step but change nothing
+  std::uint64_t version;          // that it becomes
   std::uint64_t examples_before;  // committed before this application: the schedule's clock
 };
 struct PinVersion {
@@ -136,7 +136,7 @@ class ServerCore {
     std::vector<Waiting> waiting;
     // async
     RangeSet applied;
-    std::uint64_t examples = 0;  // of the contributions applied
+    std::uint64_t examples = 0;             // of the contributions applied
     std::map<std::uint32_t, Clock> clocks;  // by incarnation
   };
 

@@ -110,7 +110,8 @@ void Shard::apply(const Apply& apply, const Contribution& contribution) {
   if (!unchanged) {
     // In place only if neither a reader nor a pin holds the buffer: the pool's reference
     // and the current version's are then the only ones.
-    const bool state_in_place = !options_.keep_previous_state && chunk.current.state.use_count() <= 2;
+    const bool state_in_place =
+        !options_.keep_previous_state && chunk.current.state.use_count() <= 2;
     chunk.previous = {};
     next.values = take(chunk.free_values, bytes);
     if (!state_in_place) next.state = take(chunk.free_state, slots() * bytes);

@@ -62,8 +62,9 @@ const WorkerCore::Actions& WorkerCore::ack(const wire::Ack& ack) {
 const WorkerCore::Actions& WorkerCore::refused(const wire::Refusal& refusal) {
   actions_.clear();
   if (refusal.reason() == wire::Refusal::FENCED) {
-    throw CommError("this worker was declared dead (it was silent too long) and its work was "
-                    "given to others; start it again to join anew");
+    throw CommError(
+        "this worker was declared dead (it was silent too long) and its work was "
+        "given to others; start it again to join anew");
   }
   if (refusal.reason() != wire::Refusal::GONE) {
     throw CommError("a server refused step {} of chunk {}: {} (its version is {})", refusal.step(),
@@ -221,9 +222,8 @@ void WorkerCore::set_aside() {
 
 void WorkerCore::add_to_do(const Task& task) {
   const auto later =
-      std::upper_bound(to_do_.begin(), to_do_.end(), task, [](const Task& a, const Task& b) {
-        return a.share.step < b.share.step;
-      });
+      std::upper_bound(to_do_.begin(), to_do_.end(), task,
+                       [](const Task& a, const Task& b) { return a.share.step < b.share.step; });
   to_do_.insert(later, task);
 }
 

@@ -97,8 +97,8 @@ class WorkerCore {
     std::optional<std::uint64_t> wanted;  // version asked for and not yet here (sync)
     bool pushed = false;                  // of the current share
     // async
-    bool join = true;            // must pull before the next share: it idled or is new
-    std::uint32_t answers = 0;   // parameters under way to this worker
+    bool join = true;             // must pull before the next share: it idled or is new
+    std::uint32_t answers = 0;    // parameters under way to this worker
     bool unacknowledged = false;  // its push
   };
 
@@ -121,7 +121,7 @@ class WorkerCore {
   // sync
   PlanBook plans_;
   std::uint64_t next_step_;
-  std::vector<Task> to_do_;  // adopted or set aside, by step; before anything new
+  std::vector<Task> to_do_;                // adopted or set aside, by step; before anything new
   std::optional<std::uint32_t> prepared_;  // begins nothing new until that plan is here
 
   // async
