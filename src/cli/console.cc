@@ -68,6 +68,20 @@ std::string epoch_line(const EpochResult& r) {
                      format_duration(r.took));
 }
 
+// What fits a terminal: the epochs have been shown, and names tell the roles.
+nlohmann::json for_people(nlohmann::json summary) {
+  summary.erase("epoch_results");
+  for (const char* detail : {"recipe", "batch", "examples_total", "steps_skipped", "epochs"}) {
+    summary.erase(detail);
+  }
+  if (summary.contains("roles")) {
+    for (nlohmann::json& role : summary["roles"]) {
+      for (const char* detail : {"role", "host", "epochs"}) role.erase(detail);
+    }
+  }
+  return summary;
+}
+
 }  // namespace
 
 std::string progress_line(const RunProgress& p, int columns, bool color) {
@@ -143,7 +157,7 @@ void Console::warning(const std::string& sentence) {
 void Console::summary(const nlohmann::json& summary) {
   if (options_.mode == ConsoleMode::kJson) return object("summary", summary);
   clear();
-  out_ << (options_.quiet ? "" : "\n") << format_object(summary) << std::flush;
+  out_ << (options_.quiet ? "" : "\n") << format_object(for_people(summary)) << std::flush;
 }
 
 // The first progress of all is due at once on a terminal; a log waits, so that short runs

@@ -106,7 +106,11 @@ void Journal::evaluated(const wire::Evaluated& evaluated) {
                                {"examples", epoch.examples},
                                {"seconds", epoch.seconds},
                                {"ended", epoch.ended}};
-  results_.push_back(line);
+  results_.push_back({{"epoch", line["epoch"]},
+                      {"train_loss", line["train_loss"]},
+                      {"test_loss", line["test_loss"]},
+                      {"test_accuracy", line["test_accuracy"]},
+                      {"seconds", line["seconds"]}});
   record(line);
 }
 
