@@ -77,8 +77,10 @@ TEST_F(Commands, PredictWritesOneLinePerExample) {
 }
 
 TEST_F(Commands, InspectShowsARecipeWithAllItsSettings) {
+  actions_.estimate = [](const RunConfig&) { return nlohmann::json{{"parameters", 7850U}}; };
   const std::string text = output_of({"inspect", "mnist"});
   EXPECT_THAT(text, HasSubstr("rate = 0.5\n"));
+  EXPECT_THAT(text, HasSubstr("7,850"));
   EXPECT_THAT(text, HasSubstr("member-timeout = \"10s\"\n"));
   const auto object = nlohmann::json::parse(output_of({"inspect", "mnist", "--json"}));
   EXPECT_EQ(object["config"]["rate"], "0.5");
@@ -88,6 +90,9 @@ TEST_F(Commands, InspectShowsARun) {
   actions_.checkpoints = [](const std::filesystem::path&) {
     return nlohmann::json::array({{{"name", "step-600"}, {"epoch", 1U}}});
   };
+  actions_.estimate = [](const RunConfig&) -> nlohmann::json {
+    throw DataError("the data is not here");
+  };
   folder_.write("run/config.toml", config_toml(RunConfig{}));
   const std::string run = (folder_.path() / "run").string();
   EXPECT_THAT(output_of({"inspect", run}), HasSubstr("the run has not come to its end"));
@@ -95,6 +100,7 @@ TEST_F(Commands, InspectShowsARun) {
   const std::string text = output_of({"inspect", run});
   EXPECT_THAT(text, HasSubstr("test accuracy  92.00 %"));
   EXPECT_THAT(text, HasSubstr("step-600"));
+  EXPECT_THAT(text, HasSubstr("the data is not here"));
   const auto object = nlohmann::json::parse(output_of({"inspect", run, "--json"}));
   EXPECT_EQ(object["summary"]["workers"], 2);
   EXPECT_EQ(object["checkpoints"][0]["name"], "step-600");
