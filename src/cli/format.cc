@@ -27,6 +27,15 @@ std::string label(std::string key) {
   return key;
 }
 
+// Of a column: without the unit, which stands behind every value in it.
+std::string heading(const std::string& key) {
+  std::string text = label(key);
+  for (const std::string_view unit : {" seconds", " bytes"}) {
+    if (text.ends_with(unit)) text.resize(text.size() - unit.size());
+  }
+  return text;
+}
+
 std::string format_number_of(std::string_view key, double value) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   if (key.ends_with("accuracy")) return fmt::format("{:.2f} %", value * 100);
@@ -77,7 +86,7 @@ std::vector<std::string> column_keys(const nlohmann::json& array) {
 std::string format_array(const std::string& title, const nlohmann::json& array) {
   const auto keys = column_keys(array);
   std::vector<std::vector<std::string>> rows(1);
-  for (const auto& key : keys) rows[0].push_back(key == "name" ? title : label(key));
+  for (const auto& key : keys) rows[0].push_back(key == "name" ? title : heading(key));
   for (const auto& object : array) {
     std::vector<std::string> row;
     row.reserve(keys.size());

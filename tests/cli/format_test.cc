@@ -61,9 +61,9 @@ TEST(FormatObject, PutsWhatMattersFirstAndTablesLast) {
             "  workers              2\n"
             "  zebra                z\n"
             "\n"
-            "  roles    cpu seconds  bytes out\n"
-            "  chief         500 ms        1 B\n"
-            "  server0       1.50 s\n");
+            "  roles       cpu  bytes out\n"
+            "  chief    500 ms        1 B\n"
+            "  server0  1.50 s\n");
 }
 
 }  // namespace
