@@ -1,0 +1,66 @@
+#include "train/parts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+RunConfig synthetic() {
+  RunConfig config;
+  config.data.name = "synthetic";
+  config.data.synthetic.examples = 1000;
+  config.data.synthetic.width = 12;
+  return config;
+}
+
+TEST(Parts, StepsCoverTheEpochs) {
+  RunConfig config = synthetic();
+  config.batch = 300;
+  config.epochs = 7;
+  const RunParts parts = make_parts(config);
+  EXPECT_EQ(parts.grid.steps_per_epoch(), 4U);
+  EXPECT_EQ(parts.last_version, 28U);
+  EXPECT_LE(parts.grid.tiles(0), 64U);
+}
+
+TEST(Parts, ABatchLargerThanTheDataIsTheData) {
+  RunConfig config = synthetic();
+  config.batch = 5000;
+  EXPECT_EQ(make_parts(config).grid.steps_per_epoch(), 1U);
+}
+
+TEST(Parts, SumIsMeanTimesAConstantOfTheStart) {
+  RunConfig config = synthetic();
+  config.workers = 3;
+  EXPECT_EQ(make_parts(config).rules.sum_factor, 1);
+  config.reduction = Reduction::kSum;
+  EXPECT_EQ(make_parts(config).rules.sum_factor, 3);
+  config.sum_factor = 2.5;
+  EXPECT_EQ(make_parts(config).rules.sum_factor, 2.5);
+}
+
+TEST(Parts, TheSeedDecidesTheOrder) {
+  RunConfig config = synthetic();
+  config.seed = 1;
+  const RunParts first = make_parts(config);
+  const RunParts again = make_parts(config);
+  config.seed = 2;
+  const RunParts other = make_parts(config);
+  std::size_t same = 0;
+  for (std::uint64_t position = 0; position < 1000; ++position) {
+    EXPECT_EQ(first.order.example(0, position), again.order.example(0, position));
+    same += first.order.example(0, position) == other.order.example(0, position) ? 1 : 0;
+  }
+  EXPECT_LT(same, 50U);
+}
+
+TEST(Parts, AnUnknownModelIsNamed) {
+  RunConfig config = synthetic();
+  config.model = "perceptron";
+  EXPECT_THROW(make_parts(config), ConfigError);
+}
+
+}  // namespace
+}  // namespace paceline
