@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <asio/steady_timer.hpp>
 #include <limits>
 #include <utility>
 
@@ -25,6 +26,11 @@ std::string printable(std::string_view text) {
 }
 
 }  // namespace
+
+// Waiting for it keeps a link alive that its users may have dropped.
+struct LinkBase::FlushLimit {
+  asio::steady_timer timer;
+};
 
 LinkBase::LinkBase(Loop& loop, std::string peer, const LinkOptions& options)
     : loop_(loop), peer_(std::move(peer)), options_(options), queue_(options.window) {}
@@ -88,8 +94,7 @@ bool LinkBase::handle_own(const FrameHeader& header, std::string_view meta) {
     case kRefusedType:
       throw FrameError("refused by the peer: " + printable(meta));
     case kAskCreditType:
-      push_own(kCreditType);
-      transmit();
+      push_credit();
       return true;
     case kCreditType:
       return true;
@@ -115,7 +120,12 @@ void LinkBase::deliver(const FrameHeader& header, std::string_view meta,
 
 void LinkBase::consumed(std::uint64_t payload_bytes) {
   owed_ += payload_bytes;
-  if (state_ == State::kClosed || credit_queued_ || owed_ <= options_.window / 2) return;
+  if (owed_ > options_.window / 2) push_credit();
+}
+
+// At most one waits in the queue, however often the peer asks and does not read.
+void LinkBase::push_credit() {
+  if (state_ == State::kClosed || credit_queued_) return;
   credit_queued_ = true;
   push_own(kCreditType);
   transmit();
@@ -141,11 +151,11 @@ void LinkBase::close(const std::string& reason, bool flush) {
   }
 }
 
-// The timer's pending wait keeps the link alive although its users may have dropped it.
 void LinkBase::limit_flushing() {
-  auto timer = std::make_shared<asio::steady_timer>(loop_.context(), kFlushLimit);
-  flush_limit_ = timer;
-  timer->async_wait([timer, self = shared_from_this()](const asio::error_code& error) {
+  asio::steady_timer timer(loop_.context(), kFlushLimit);
+  auto limit = std::make_shared<FlushLimit>(FlushLimit{std::move(timer)});
+  flush_limit_ = limit;
+  limit->timer.async_wait([limit, self = shared_from_this()](const asio::error_code& error) {
     if (!error) self->shut({});
   });
 }
@@ -154,12 +164,13 @@ void LinkBase::shut(const std::string& reason) {
   if (state_ == State::kClosed) return;
   if (state_ == State::kOpen) reason_ = reason;
   state_ = State::kClosed;
-  if (auto timer = flush_limit_.lock()) timer->cancel();
+  const auto self = shared_from_this();  // letting a payload go may drop the link
+  if (auto limit = flush_limit_.lock()) limit->timer.cancel();
   queue_.clear();
   release();
   loop_.post([weak = weak_from_this()] {
-    const auto self = weak.lock();
-    if (self && self->handler_ != nullptr) self->handler_->closed(*self, self->reason_);
+    const auto link = weak.lock();
+    if (link && link->handler_ != nullptr) link->handler_->closed(*link, link->reason_);
   });
 }
 

@@ -2,7 +2,6 @@
 // incoming frames, the handler, and the end. A kind of link adds the wire.
 #pragma once
 
-#include <asio/steady_timer.hpp>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -62,6 +61,7 @@ class LinkBase : public Link, public std::enable_shared_from_this<LinkBase> {
     counter.store(counter.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
   void push_own(std::uint16_t type);
+  void push_credit();
   void limit_flushing();
 
   Loop& loop_;
@@ -70,7 +70,8 @@ class LinkBase : public Link, public std::enable_shared_from_this<LinkBase> {
   const LinkOptions options_;
   State state_ = State::kOpen;
   std::string reason_;
-  std::weak_ptr<asio::steady_timer> flush_limit_;
+  struct FlushLimit;
+  std::weak_ptr<FlushLimit> flush_limit_;
 
   SendQueue queue_;
   std::uint64_t owed_ = 0;  // payload bytes consumed, not yet told to the peer

@@ -89,6 +89,7 @@ void empty_pipe(const std::shared_ptr<Pipe>& pipe) {
 }
 
 void MemoryLink::transmit() {
+  const auto self = shared_from_this();  // letting a payload go may drop the link
   while (state() != State::kClosed) {
     std::unique_ptr<Message> message = next_message();
     if (!message) break;

@@ -47,8 +47,9 @@ void SocketLink::release() {
 // the wire can no longer be overtaken.
 
 void SocketLink::transmit() {
-  // The owner of a payload, let go below, may send the next message.
-  if (transmitting_ || blocked_ || failed_ || deaf_) return;
+  // The owner of a payload, let go below, may send the next message or drop the link.
+  if (transmitting_ || blocked_ || failed_ || ended_) return;
+  const auto self = shared_from_this();
   transmitting_ = true;
   while (state() != State::kClosed && write_wire()) {
   }
@@ -114,6 +115,7 @@ void SocketLink::sent(std::size_t bytes) {
 
 // Tries again what the stream did not take; returns whether it took any.
 bool SocketLink::retry() {
+  const auto self = shared_from_this();
   const std::size_t before = wire_bytes_;
   blocked_ = false;
   transmit();
@@ -139,6 +141,7 @@ void SocketLink::write_failed(int error) {
 // just sent. So the peer is told that nothing follows, and its own end is awaited.
 void SocketLink::finish_flushing() {
   deaf_ = true;
+  ended_ = true;
   stream_->end();
 }
 
@@ -159,9 +162,10 @@ void SocketLink::readable() {
 }
 
 bool SocketLink::poll() {
-  if (state() == State::kClosed) return false;
-  const bool written = blocked_ && retry();
-  return read() || written;
+  if (!blocked_) return read();
+  const auto weak = weak_from_this();
+  const bool written = retry();
+  return weak.expired() || read() || written;
 }
 
 bool SocketLink::read() {

@@ -62,6 +62,7 @@ class SocketLink final : public LinkBase, private Pollable, private StreamUser {
   bool blocked_ = false;  // the stream took less than there was
   bool armed_to_write_ = false;
   bool failed_ = false;
+  bool ended_ = false;  // all is sent: only waiting for the peer to close
 };
 
 }  // namespace paceline

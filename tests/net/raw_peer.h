@@ -5,8 +5,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <stdexcept>
 #include <string>
 
+#include "base/error.h"
 #include "net/endpoint.h"
 
 namespace paceline {
@@ -31,7 +34,9 @@ class RawPeer {
 
  private:
   explicit RawPeer(const Endpoint& endpoint) : socket_(open_socket(endpoint)) {
-    ::connect(socket_.get(), endpoint.get(), endpoint.size);
+    if (::connect(socket_.get(), endpoint.get(), endpoint.size) != 0 && errno != EINPROGRESS) {
+      throw std::runtime_error("the test's peer cannot connect: " + errno_text(errno));
+    }
   }
   Descriptor socket_;
 };
