@@ -87,7 +87,7 @@ std::vector<double> push_and_pull(const Setting& setting, const std::string& add
     last = now;
     if (rounds.empty()) std::ranges::fill(client.gradient(), 0.001F);
     client.ready(all);
-    client.finish({1, 1, 1, 1});
+    client.finish({1, 1, 1, 1}, nullptr);
   }
   return rounds;
 }
