@@ -325,7 +325,7 @@ TEST_F(Train, ResumingNothingIsNamed) {
   EXPECT_NE(result.output.find("/dev/null/none"), std::string::npos) << result.output;
 }
 
-TEST_F(Train, EvaluatePredictAndInspectReadARun) {
+TEST_F(Train, EvaluateAndInspectReadARun) {
   run("run", {});
   const std::string run_dir = (dir_.path() / "run").string();
   const Result evaluated = paceline(dir_.path(), {"evaluate", run_dir, "--json"});
