@@ -13,14 +13,29 @@ if(PACELINE_SANITIZE)
   target_link_options(paceline_flags INTERFACE -fsanitize=${PACELINE_SANITIZE})
 endif()
 
+# What most sources include and nobody here edits is parsed once: a quarter of the build.
+set(PACELINE_COMMON_HEADERS
+  <algorithm> <array> <atomic> <charconv> <chrono> <cmath> <deque> <filesystem> <fstream>
+  <functional> <map> <memory> <mutex> <optional> <set> <span> <string> <string_view> <thread>
+  <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>)
+add_library(paceline_common_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/common_headers.cc)
+target_link_libraries(paceline_common_headers PRIVATE paceline_flags fmt::fmt nlohmann_json::nlohmann_json)
+target_precompile_headers(paceline_common_headers PRIVATE ${PACELINE_COMMON_HEADERS})
+
 # paceline_library(net SOURCES a.cc b.cc DEPENDS base asio) makes the library
-# paceline_net, known to the others as paceline::net, out of the current folder.
+# paceline_net, known to the others as paceline::net, out of the current folder. OPTIONS are
+# for the compiler; a library that has any cannot use the headers parsed with others.
 function(paceline_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE;OPTIONS" ${ARGN})
   add_library(paceline_${name} STATIC ${arg_SOURCES})
   add_library(paceline::${name} ALIAS paceline_${name})
   target_include_directories(paceline_${name} PUBLIC ${PACELINE_ROOT}/src)
   target_link_libraries(paceline_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE} paceline_flags)
+  if(arg_OPTIONS)
+    target_compile_options(paceline_${name} PRIVATE ${arg_OPTIONS})
+  else()
+    target_precompile_headers(paceline_${name} REUSE_FROM paceline_common_headers)
+  endif()
 endfunction()
 
 # paceline_protobuf(net hello.proto) compiles a .proto of the current folder into

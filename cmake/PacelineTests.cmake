@@ -1,6 +1,12 @@
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
+add_library(paceline_test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/common_headers.cc)
+target_link_libraries(paceline_test_headers
+  PRIVATE paceline_flags fmt::fmt nlohmann_json::nlohmann_json GTest::gmock GTest::gtest_main)
+target_precompile_headers(paceline_test_headers
+  PRIVATE <gtest/gtest.h> <gmock/gmock.h> ${PACELINE_COMMON_HEADERS})
+
 # paceline_tests(net SOURCES frame_test.cc DEPENDS paceline::net) makes one test program
 # out of the current folder; each TEST in it is a test of its own to ctest.
 function(paceline_tests name)
@@ -11,6 +17,7 @@ function(paceline_tests name)
   add_executable(${name}_tests ${arg_SOURCES})
   target_include_directories(${name}_tests PRIVATE ${PACELINE_ROOT}/tests)
   target_link_libraries(${name}_tests PRIVATE ${arg_DEPENDS} paceline_flags GTest::gmock GTest::gtest_main)
+  target_precompile_headers(${name}_tests REUSE_FROM paceline_test_headers)
   gtest_discover_tests(${name}_tests TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${arg_TIMEOUT})
 endfunction()
