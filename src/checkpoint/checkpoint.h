@@ -28,6 +28,7 @@ struct CheckpointInfo {
   std::uint64_t slots = 0;     // state vectors, each as long as the parameters
   std::uint64_t version = 0;   // steps applied
   std::vector<Range> applied;  // which, when they are not all those below `version`
+  std::string steps;           // what a step is, in words: data, batch, order, seed
   std::uint64_t examples = 0;  // done so far, exactly
   std::uint64_t epoch = 0;     // complete epochs
   std::string config;          // the run's config.toml

@@ -39,17 +39,12 @@ Json to_json(const CheckpointInfo& info) {
   }
   Json applied = Json::array();
   for (const Range& steps : info.applied) applied.push_back({steps.begin, steps.end});
-  return {{"model", info.model},
-          {"tensors", std::move(tensors)},
-          {"floats", info.layout.size},
-          {"optimizer", info.optimizer},
-          {"slots", info.slots},
-          {"version", info.version},
-          {"applied", std::move(applied)},
-          {"examples", info.examples},
-          {"epoch", info.epoch},
-          {"config", info.config},
-          {"block_floats", CheckpointSections().block_floats}};
+  return {{"model", info.model},           {"tensors", std::move(tensors)},
+          {"floats", info.layout.size},    {"optimizer", info.optimizer},
+          {"slots", info.slots},           {"version", info.version},
+          {"applied", std::move(applied)}, {"steps", info.steps},
+          {"examples", info.examples},     {"epoch", info.epoch},
+          {"config", info.config},         {"block_floats", CheckpointSections().block_floats}};
 }
 
 // A whole number of at most `most`; anything else is damage that the checksum let through.
@@ -94,6 +89,7 @@ CheckpointInfo info_from(const Json& json) {
   for (const Json& steps : json.at("applied")) {
     info.applied.push_back({count(steps.at(0)), count(steps.at(1))});
   }
+  info.steps = json.at("steps").get<std::string>();
   info.examples = count(json.at("examples"));
   info.epoch = count(json.at("epoch"));
   info.config = json.at("config").get<std::string>();

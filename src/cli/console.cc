@@ -70,8 +70,9 @@ std::string epoch_line(const EpochResult& r) {
 
 // What fits a terminal: the epochs have been shown, and names tell the roles.
 nlohmann::json for_people(nlohmann::json summary) {
-  summary.erase("epoch_results");
-  for (const char* detail : {"recipe", "batch", "examples_total", "steps_skipped", "epochs"}) {
+  // The error is the last word of all, in a sentence of its own.
+  for (const char* detail :
+       {"epoch_results", "recipe", "batch", "examples_total", "steps_skipped", "epochs", "error"}) {
     summary.erase(detail);
   }
   if (summary.contains("roles")) {

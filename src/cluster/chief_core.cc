@@ -4,20 +4,26 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "net/frame.h"
 
 namespace paceline {
+
+namespace {
+
+RangeSet done_at_start(const ChiefCore::Options& options) {
+  RangeSet done = options.applied;
+  if (done.size() == 0) done.add_below(options.version);
+  return done;
+}
+
+}  // namespace
 
 ChiefCore::ChiefCore(const Options& options)
     : options_(options),
       watermark_(options.version),
-      done_(options.applied),
-      next_lease_(options.version),
-      last_saved_(options.version) {
-  if (done_.size() == 0) done_.add_below(options_.version);
-  next_lease_ = done_.first_missing();
-  const std::uint64_t per_epoch = options_.grid.steps_per_epoch();
-  epoch_end_ = std::min(options_.last_version, (next_lease_ / per_epoch + 1) * per_epoch);
-}
+      owners_(options.grid),
+      leases_(options.grid, done_at_start(options), options.last_version, options.lease_block),
+      last_saved_(options.version) {}
 
 // ---- members ---------------------------------------------------------------------------
 
@@ -40,6 +46,17 @@ std::vector<std::uint32_t> ChiefCore::live(Role role) const {
 const ClusterMember* ChiefCore::member(std::uint32_t incarnation) const {
   const auto found = members_.find(incarnation);
   return found == members_.end() ? nullptr : &found->second;
+}
+
+std::string ChiefCore::unwelcome(Role role) const {
+  if (stopping_ || finished_) return "the run is ending";
+  if (role == Role::kServer && live(role).size() >= options_.servers) {
+    return "the run has all its servers";
+  }
+  if (role == Role::kEvaluator && live(role).size() >= options_.evaluators) {
+    return "the run has all its evaluators";
+  }
+  return {};
 }
 
 const ChiefCore::Actions& ChiefCore::registered(Role role, const std::string& name,
@@ -124,10 +141,10 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
   if (finished_) return actions_;
   const std::string what = member.name + " is lost: " + reason;
   if (!started_ && !stopping_) {
-    fail(what + ", before the run began");
+    end_early(what + ", before the run began", ExitCode::kCommunication);
   } else if (member.role == Role::kServer) {
     stop_reason_ = what + "; its parameters are gone. Go on from the last checkpoint with --resume";
-    stop_failed_ = true;
+    stop_code_ = ExitCode::kCommunication;
     finish();
   } else if (member.role == Role::kEvaluator && !stopping_) {
     actions_.push_back(Notice{what + "; the run goes on without testing"});
@@ -145,13 +162,14 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
 }
 
 void ChiefCore::lost_worker(std::uint32_t worker, const std::string& reason) {
-  if (live(Role::kWorker).empty()) return fail("no worker is left; " + reason);
+  if (live(Role::kWorker).empty()) {
+    return end_early("no worker is left; " + reason, ExitCode::kCommunication);
+  }
   if (options_.mode == Mode::kSync) return start_replan({worker});
   wire::Fence fence;
   fence.add_dead(worker);
   send_all(Role::kServer, fence);
-  for (const std::uint64_t step : leased_[worker]) returned_.push_back(step);
-  leased_.erase(worker);
+  leases_.give_back(worker);
   lease_all();
 }
 
@@ -168,8 +186,7 @@ wire::Plan ChiefCore::make_plan(std::uint64_t start) {
     entry.set_worker(worker);
     entry.set_weight(1.0);
   }
-  last_start_ = start;
-  plans_.add(std::move(plan));
+  owners_.add(std::move(plan));
   return message;
 }
 
@@ -210,7 +227,7 @@ void ChiefCore::finish_replan_if_ready() {
   if (stopping_) return;
   // Never before the last plan's start: shares of earlier steps have been handed over as
   // the plan before it cut them.
-  std::uint64_t start = last_start_;
+  std::uint64_t start = owners_.last_start();
   std::uint64_t open = options_.last_version;
   for (const std::uint32_t server : live(Role::kServer)) {
     const auto found = replan_->fenced.find(server);
@@ -224,22 +241,17 @@ void ChiefCore::finish_replan_if_ready() {
     if (found == replan_->prepared.end()) return;
     start = std::max(start, found->second);
   }
-  const auto adopted = reassign({open, std::max(open, start)});
-  std::map<std::uint64_t, std::uint32_t> cut_by;  // plan epochs of the steps handed over
-  for (std::uint64_t step = open; step < start; ++step) {
-    const Plan* plan = plans_.in_force(step);
-    cut_by[step] = plan != nullptr ? plan->epoch : 0;
-  }
+  const auto adopted = owners_.reassign({open, std::max(open, start)}, replan_->dead, heirs());
   const wire::Plan plan = make_plan(start);
   for (const std::uint32_t worker : live(Role::kWorker)) {
     wire::Plan mine = plan;
     if (const auto found = adopted.find(worker); found != adopted.end()) {
-      for (const Share& share : found->second) {
+      for (const auto& [share, cut_by] : found->second) {
         wire::ShareOf& adopt = *mine.add_adopt();
         adopt.set_step(share.step);
         adopt.mutable_tiles()->set_begin(share.tiles.begin);
         adopt.mutable_tiles()->set_end(share.tiles.end);
-        adopt.set_epoch(cut_by.at(share.step));
+        adopt.set_epoch(cut_by);
       }
     }
     ClusterMember& member = members_.at(worker);
@@ -254,88 +266,29 @@ void ChiefCore::finish_replan_if_ready() {
   replan_.reset();
 }
 
-// Whole shares of the dead, in steps that are begun but not complete everywhere, to the
-// survivors in turn.
-std::map<std::uint32_t, std::vector<Share>> ChiefCore::reassign(Range steps) {
-  std::erase_if(assignments_,
-                [&](const Assignment& assignment) { return assignment.share.step < steps.begin; });
-  std::vector<std::uint32_t> heirs = live(Role::kWorker);
-  if (std::any_of(heirs.begin(), heirs.end(),
-                  [&](std::uint32_t heir) { return members_.at(heir).begun; })) {
-    std::erase_if(heirs, [&](std::uint32_t heir) { return !members_.at(heir).begun; });
-  }
-  std::map<std::uint32_t, std::vector<Share>> adopted;
-  std::size_t turn = 0;
-  const auto hand_over = [&](Assignment& assignment) {
-    assignment.owner = heirs[turn++ % heirs.size()];
-    adopted[assignment.owner].push_back(assignment.share);
-  };
-  for (Assignment& assignment : assignments_) {
-    if (replan_->dead.contains(assignment.owner)) hand_over(assignment);
-  }
-  for (std::uint64_t step = steps.begin; step < steps.end; ++step) {
-    const Plan* plan = plans_.in_force(step);
-    for (const std::uint32_t worker : replan_->dead) {
-      if (plan == nullptr) continue;
-      const Range tiles = plan->tiles_for(worker, options_.grid.tiles(step));
-      if (tiles.empty()) continue;
-      assignments_.push_back({{step, tiles}, 0});
-      hand_over(assignments_.back());
-    }
-  }
-  return adopted;
+// Those who can begin at once, if there are any.
+std::vector<std::uint32_t> ChiefCore::heirs() const {
+  const std::vector<std::uint32_t> all = live(Role::kWorker);
+  std::vector<std::uint32_t> begun = all;
+  std::erase_if(begun, [&](std::uint32_t worker) { return !members_.at(worker).begun; });
+  return begun.empty() ? all : begun;
 }
 
 std::string ChiefCore::owners(std::uint64_t step, const std::vector<Range>& missing) const {
-  const Plan* plan = plans_.in_force(step);
-  if (plan == nullptr) return {};
-  const auto overlaps = [&](const Range& tiles) {
-    return std::any_of(missing.begin(), missing.end(), [&](const Range& gap) {
-      return gap.begin < tiles.end && tiles.begin < gap.end;
-    });
-  };
   std::vector<std::string> names;
-  const auto name = [&](std::uint32_t worker) {
+  for (const std::uint32_t worker : owners_.owing(step, missing)) {
     const ClusterMember* found = member(worker);
     if (found != nullptr) names.push_back(found->name + (found->live ? "" : " (lost)"));
-  };
-  for (const PlanEntry& entry : plan->entries) {
-    const Range tiles = plan->tiles_for(entry.worker, options_.grid.tiles(step));
-    if (!overlaps(tiles)) continue;
-    const auto heir =
-        std::find_if(assignments_.begin(), assignments_.end(), [&](const Assignment& assignment) {
-          return assignment.share == Share{step, tiles};
-        });
-    name(heir != assignments_.end() ? heir->owner : entry.worker);
   }
   return join(names, ", ");
 }
 
 // ---- leases (async, ssp) ---------------------------------------------------------------
 
-// Tops up a worker that has little left. Blocks shrink towards the end of the epoch, so
-// that all workers finish it together.
 void ChiefCore::lease_to(std::uint32_t worker) {
   if (stopping_ || finished_) return;
-  std::set<std::uint64_t>& in_hand = leased_[worker];
-  const std::uint64_t left = returned_.size() + epoch_end_ - std::min(epoch_end_, next_lease_);
-  const std::uint64_t workers = std::max<std::uint64_t>(1, live(Role::kWorker).size());
-  const std::uint64_t block =
-      std::clamp<std::uint64_t>(left / (2 * workers), 1, options_.lease_block);
-  if (in_hand.size() * 2 > block) return;
   wire::Lease lease;
-  for (std::uint64_t granted = in_hand.size(); granted < block; ++granted) {
-    std::uint64_t step = 0;
-    if (!returned_.empty()) {
-      step = returned_.back();
-      returned_.pop_back();
-    } else if (next_lease_ < epoch_end_) {
-      step = next_lease_++;
-    } else {
-      break;
-    }
-    if (done_.contains(step)) continue;
-    in_hand.insert(step);
+  for (const std::uint64_t step : leases_.grant(worker, live(Role::kWorker).size())) {
     wire::Tiles& steps = *lease.add_steps();
     steps.set_begin(step);
     steps.set_end(step + 1);
@@ -353,10 +306,9 @@ const ChiefCore::Actions& ChiefCore::committed(std::uint32_t worker,
                                                const wire::Committed& committed) {
   actions_.clear();
   for (const auto& steps : committed.steps()) {
+    if (steps.end() > options_.last_version) throw FrameError("a commit beyond the run's end");
     for (std::uint64_t step = steps.begin(); step < steps.end(); ++step) {
-      done_.add(step);
-      leased_[worker].erase(step);
-      std::erase(returned_, step);
+      leases_.commit(worker, step);
     }
   }
   if (const ClusterMember* sender = member(worker); sender != nullptr && sender->live)
@@ -368,10 +320,11 @@ const ChiefCore::Actions& ChiefCore::committed(std::uint32_t worker,
 // The epoch's leases are all committed and none beyond was given out: the servers stand
 // still, so the cut is the same on all of them.
 void ChiefCore::cut_if_drained() {
-  if (stopping_ || done_.first_missing() < epoch_end_ || epochs_.contains(epoch_end_)) return;
-  epochs_[epoch_end_].number = (epoch_end_ - 1) / options_.grid.steps_per_epoch();
+  const std::uint64_t end = leases_.epoch_end();
+  if (stopping_ || !leases_.drained() || epochs_.contains(end)) return;
+  epochs_[end].number = (end - 1) / options_.grid.steps_per_epoch();
   wire::Pin pin;
-  pin.set_version(epoch_end_);
+  pin.set_version(end);
   send_all(Role::kServer, pin);
 }
 
@@ -379,12 +332,7 @@ void ChiefCore::cut_if_drained() {
 
 std::uint64_t ChiefCore::examples_done() const {
   if (options_.mode == Mode::kSync) return options_.grid.examples_before(watermark_);
-  std::uint64_t examples = 0;
-  for (const Range& range : done_.ranges()) {
-    examples +=
-        options_.grid.examples_before(range.end) - options_.grid.examples_before(range.begin);
-  }
-  return examples;
+  return leases_.examples_done();
 }
 
 const ChiefCore::Actions& ChiefCore::complete(std::uint32_t server,
@@ -405,10 +353,10 @@ void ChiefCore::epoch_pinned(std::uint64_t version, std::uint32_t server) {
   epoch.pinned.insert(server);
   if (epoch.announced || epoch.pinned.size() < options_.servers) return;
   epoch.announced = true;
-  const std::uint64_t per_epoch = options_.grid.steps_per_epoch();
-  epoch.number = (version - 1) / per_epoch;
+  epoch.number = (version - 1) / options_.grid.steps_per_epoch();
   actions_.push_back(EpochTrained{epoch.number, version});
-  const auto evaluators = live(Role::kEvaluator);
+  auto evaluators = live(Role::kEvaluator);
+  std::erase_if(evaluators, [&](std::uint32_t one) { return !members_.at(one).begun; });
   epoch.evaluated = evaluators.empty();
   if (!evaluators.empty()) {
     wire::Evaluate evaluate;
@@ -419,11 +367,19 @@ void ChiefCore::epoch_pinned(std::uint64_t version, std::uint32_t server) {
   const std::uint64_t every = options_.checkpoint_every;
   epoch.saved = version != options_.last_version && (every == 0 || (epoch.number + 1) % every != 0);
   if (!epoch.saved) actions_.push_back(SaveCheckpoint{version, true});
-  if (options_.mode != Mode::kSync && version == epoch_end_) {
-    epoch_end_ = std::min(options_.last_version, epoch_end_ + per_epoch);
-    lease_all();
-  }
+  open_next_epoch();
   settle_epoch(version);
+}
+
+// Async: once the epoch is cut, unless too many before it are still held.
+void ChiefCore::open_next_epoch() {
+  if (options_.mode == Mode::kSync || epochs_.size() >= options_.most_pins) return;
+  const auto cut = epochs_.find(leases_.epoch_end());
+  const bool settled = cut == epochs_.end() && leases_.drained();
+  if (leases_.epoch_end() == options_.last_version || stopping_) return;
+  if (!settled && (cut == epochs_.end() || !cut->second.announced)) return;
+  leases_.next_epoch();
+  lease_all();
 }
 
 void ChiefCore::settle_epoch(std::uint64_t version) {
@@ -436,6 +392,7 @@ void ChiefCore::settle_epoch(std::uint64_t version) {
   wire::Unpin unpin;
   unpin.set_version(version);
   send_all(Role::kServer, unpin);
+  open_next_epoch();
   if (watermark_ >= options_.last_version && epochs_.empty()) finish();
 }
 
@@ -460,6 +417,18 @@ const ChiefCore::Actions& ChiefCore::saved(std::uint64_t version) {
   return actions_;
 }
 
+const ChiefCore::Actions& ChiefCore::save_failed(std::uint64_t version, const std::string& reason) {
+  actions_.clear();
+  if (saving_ == version) {  // the last one: there is nothing more to try
+    stop_reason_ = reason;
+    stop_code_ = ExitCode::kData;
+    finish();
+  } else {
+    end_early(reason, ExitCode::kData);
+  }
+  return actions_;
+}
+
 const ChiefCore::Actions& ChiefCore::scalars(std::uint32_t server, const wire::Scalars& scalars) {
   actions_.clear();
   auto& parts = scalars_[scalars.step()];
@@ -479,26 +448,9 @@ const ChiefCore::Actions& ChiefCore::scalars(std::uint32_t server, const wire::S
 
 // ---- the end ---------------------------------------------------------------------------
 
-void ChiefCore::fail(const std::string& reason) {
-  if (stopping_ || finished_) return;
-  stopping_ = true;
-  stop_reason_ = reason;
-  stop_failed_ = true;
-  if (!started_) return finish();
-  wire::Stop stop;
-  stop.set_reason(reason);
-  stop.set_failed(true);
-  send_all(Role::kWorker, stop);
-  send_all(Role::kServer, stop);
-}
-
-const ChiefCore::Actions& ChiefCore::stop(const std::string& reason, bool failed) {
+const ChiefCore::Actions& ChiefCore::stop(const std::string& reason) {
   actions_.clear();
   if (stopping_ || finished_) return actions_;
-  if (failed) {
-    fail(reason);
-    return actions_;
-  }
   stopping_ = true;
   stop_reason_ = reason;
   if (!started_) {
@@ -512,16 +464,41 @@ const ChiefCore::Actions& ChiefCore::stop(const std::string& reason, bool failed
   return actions_;
 }
 
+const ChiefCore::Actions& ChiefCore::fail(const std::string& reason, ExitCode code) {
+  actions_.clear();
+  end_early(reason, code);
+  return actions_;
+}
+
+// With a failure: workers are not waited for.
+void ChiefCore::end_early(const std::string& reason, ExitCode code) {
+  if (stopping_ || finished_) return;
+  stopping_ = true;
+  stop_reason_ = reason;
+  stop_code_ = code;
+  if (!started_) return finish();
+  wire::Stop stop;
+  stop.set_reason(reason);
+  stop.set_failed(true);
+  send_all(Role::kWorker, stop);
+  stop_servers();
+}
+
+void ChiefCore::stop_servers() {
+  if (std::exchange(servers_told_, true)) return;
+  wire::Stop stop;
+  stop.set_reason(stop_reason_);
+  stop.set_failed(stop_code_ != ExitCode::kOk);
+  send_all(Role::kServer, stop);
+}
+
 // Synchronous runs abandon the open step at once. Asynchronous ones let every worker
 // finish the push it has begun, or the servers would differ.
 void ChiefCore::stop_servers_if_quiet() {
   const auto workers = live(Role::kWorker);
   const bool quiet = std::all_of(workers.begin(), workers.end(),
                                  [&](std::uint32_t worker) { return quiet_.contains(worker); });
-  if (options_.mode != Mode::kSync && !quiet) return;
-  wire::Stop stop;
-  stop.set_reason(stop_reason_);
-  send_all(Role::kServer, stop);
+  if (options_.mode == Mode::kSync || quiet) stop_servers();
 }
 
 const ChiefCore::Actions& ChiefCore::quiet(std::uint32_t worker) {
@@ -532,15 +509,13 @@ const ChiefCore::Actions& ChiefCore::quiet(std::uint32_t worker) {
 
 const ChiefCore::Actions& ChiefCore::hurry() {
   actions_.clear();
-  wire::Stop stop;
-  stop.set_reason(stop_reason_);
-  if (stopping_ && stopped_.empty()) send_all(Role::kServer, stop);
+  if (stopping_ && !finished_) stop_servers();
   return actions_;
 }
 
 const ChiefCore::Actions& ChiefCore::stopped(std::uint32_t server, const wire::Stopped& stopped) {
   actions_.clear();
-  if (finished_) return actions_;
+  if (finished_ || saving_) return actions_;
   stopped_[server] = stopped;
   if (stopped_.size() == options_.servers) save_stopped_version();
   return actions_;
@@ -569,16 +544,17 @@ void ChiefCore::save_stopped_version() {
     return finish();
   }
   if (options_.mode != Mode::kSync) {
-    done_ = RangeSet();
+    RangeSet done;
     for (const auto& steps : first.applied()) {
-      for (std::uint64_t step = steps.begin(); step < steps.end(); ++step) done_.add(step);
+      for (std::uint64_t step = steps.begin(); step < steps.end(); ++step) done.add(step);
     }
+    leases_.replace_done(std::move(done));
   }
   watermark_ = version;
   if (version == last_saved_) return finish();
   saving_ = version;
   const bool complete_epoch =
-      version % options_.grid.steps_per_epoch() == 0 && done_.ranges().size() <= 1;
+      version % options_.grid.steps_per_epoch() == 0 && leases_.done().ranges().size() <= 1;
   actions_.push_back(SaveCheckpoint{version, complete_epoch});
 }
 
@@ -588,7 +564,8 @@ void ChiefCore::finish() {
   for (const Role role : {Role::kWorker, Role::kEvaluator, Role::kServer}) {
     send_all(role, wire::Goodbye());
   }
-  actions_.push_back(RunEnded{stop_failed_ ? stop_reason_ : "", stopping_ && !stop_failed_});
+  const bool failed = stop_code_ != ExitCode::kOk;
+  actions_.push_back(RunEnded{failed ? stop_reason_ : "", stopping_ && !failed, stop_code_});
 }
 
 }  // namespace paceline

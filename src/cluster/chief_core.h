@@ -20,10 +20,12 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.h"
+#include "cluster/lease_book.h"
+#include "cluster/share_owners.h"
 #include "data/share.h"
 #include "exchange/coverage.h"
 #include "exchange/options.h"
-#include "exchange/plan.h"
 #include "exchange/protocol.pb.h"
 
 namespace paceline {
@@ -67,6 +69,7 @@ struct Notice {  // for people
 struct RunEnded {     // all done: members may go home
   std::string error;  // empty: success
   bool interrupted;
+  ExitCode code = ExitCode::kOk;
 };
 using ChiefAction =
     std::variant<SendToMember, SaveCheckpoint, Progressed, EpochTrained, Notice, RunEnded>;
@@ -85,6 +88,7 @@ class ChiefCore {
     std::string checkpoint;          // path the servers start from; empty: fresh
     std::uint64_t lease_block = 16;
     std::uint64_t checkpoint_every = 1;  // epochs; 0: only at the end
+    std::size_t most_pins = kMostPins;   // async: epochs that wait for their test or their save
   };
   explicit ChiefCore(const Options& options);
 
@@ -100,7 +104,9 @@ class ChiefCore {
   const Actions& scalars(std::uint32_t server, const wire::Scalars& scalars);
   const Actions& evaluated(const wire::Evaluated& evaluated);
   const Actions& saved(std::uint64_t version);
-  const Actions& stop(const std::string& reason, bool failed);  // a person, or a failure
+  const Actions& save_failed(std::uint64_t version, const std::string& reason);
+  const Actions& stop(const std::string& reason);  // a person asks
+  const Actions& fail(const std::string& reason, ExitCode code);
   const Actions& stopped(std::uint32_t server, const wire::Stopped& stopped);
   const Actions& quiet(std::uint32_t worker);  // it has finished what it had begun
   const Actions& hurry();                      // do not wait for workers any longer
@@ -109,8 +115,10 @@ class ChiefCore {
   std::uint64_t examples_done() const;
   const ClusterMember* member(std::uint32_t incarnation) const;
   const std::map<std::uint32_t, ClusterMember>& members() const { return members_; }
-  const RangeSet& leases_done() const { return done_; }
+  const RangeSet& leases_done() const { return leases_.done(); }
   bool started() const { return started_; }
+  // Why another member of this role cannot take part; empty: it can.
+  std::string unwelcome(Role role) const;
   // Who owes which tiles of `step`: for messages to people.
   std::string owners(std::uint64_t step, const std::vector<Range>& missing) const;
 
@@ -120,10 +128,6 @@ class ChiefCore {
     std::set<std::uint32_t> dead;
     std::map<std::uint32_t, wire::Fenced> fenced;     // by server
     std::map<std::uint32_t, std::uint64_t> prepared;  // by worker
-  };
-  struct Assignment {  // a share that changed hands
-    Share share;
-    std::uint32_t owner;
   };
   struct Epoch {  // that is trained but not yet tested and saved
     std::uint64_t number;
@@ -141,14 +145,16 @@ class ChiefCore {
   void lost_worker(std::uint32_t worker, const std::string& reason);
   void start_replan(std::set<std::uint32_t> dead);
   void finish_replan_if_ready();
-  std::map<std::uint32_t, std::vector<Share>> reassign(Range steps);
+  std::vector<std::uint32_t> heirs() const;
   wire::Plan make_plan(std::uint64_t start);
   void lease_to(std::uint32_t worker);
   void lease_all();
   void cut_if_drained();
   void epoch_pinned(std::uint64_t version, std::uint32_t server);
+  void open_next_epoch();
   void settle_epoch(std::uint64_t version);
-  void fail(const std::string& reason);
+  void end_early(const std::string& reason, ExitCode code);
+  void stop_servers();
   void stop_servers_if_quiet();
   void save_stopped_version();
   void finish();
@@ -167,24 +173,19 @@ class ChiefCore {
   std::map<std::uint64_t, std::map<std::uint32_t, wire::Scalars>> scalars_;  // by step
 
   // sync
-  PlanBook plans_;
+  ShareOwners owners_;
   std::uint32_t epoch_ = 0;
-  std::uint64_t last_start_ = 0;
   std::optional<Replan> replan_;
-  std::vector<Assignment> assignments_;
 
   // async
-  RangeSet done_;
-  std::vector<std::uint64_t> returned_;  // leases of the dead
-  std::uint64_t next_lease_;
-  std::map<std::uint32_t, std::set<std::uint64_t>> leased_;  // by worker
-  std::uint64_t epoch_end_;                                  // no lease beyond until it is cut
+  LeaseBook leases_;
 
   // the end
   bool stopping_ = false;
   bool finished_ = false;
   std::string stop_reason_;
-  bool stop_failed_ = false;
+  ExitCode stop_code_ = ExitCode::kOk;
+  bool servers_told_ = false;                       // to stop
   std::set<std::uint32_t> quiet_;                   // workers
   std::map<std::uint32_t, wire::Stopped> stopped_;  // by server
   std::optional<std::uint64_t> saving_;             // the version that is saved at the end

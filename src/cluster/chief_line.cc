@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/process.h"
 #include "base/units.h"
+#include "exchange/parsed.h"
 #include "net/hello.h"
 #include "net/socket.h"
 
@@ -83,10 +84,7 @@ void ChiefLine::received(Link&, const FrameHeader& header, std::string_view meta
                          std::span<std::byte>) {
   if (header.type == kWelcomeType) return;
   if (header.type == wire::REGISTERED) {
-    wire::Registered registered;
-    if (!registered.ParseFromArray(meta.data(), static_cast<int>(meta.size()))) {
-      throw FrameError("bad metadata");
-    }
+    const auto registered = parsed<wire::Registered>(meta);
     incarnation_ = registered.incarnation();
     rank_ = registered.rank();
     return;

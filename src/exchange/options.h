@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+
+#include "optim/sum.h"
 
 namespace paceline {
 
@@ -10,6 +13,10 @@ enum class Mode {
   kAsync,  // every push is applied when it arrives
   kSsp,    // as async, but no reader is more than `staleness` clocks ahead
 };
+// Versions at the end of epochs that servers keep until they are tested and saved; further
+// progress waits.
+inline constexpr std::size_t kMostPins = 4;
+
 enum class Reduction { kMean, kSum };
 enum class Nonfinite {
   kStop,    // a gradient that is not finite ends the run; the version before it stays
@@ -22,6 +29,14 @@ struct StepRules {
   double clip = 0;  // largest norm of the gradient; 0: none
   Nonfinite nonfinite = Nonfinite::kStop;
   double sum_factor = 1;  // `sum` is `mean` times this constant (rule 4)
+
+  // The factor for a step's gradient sum of this norm and weight: clipping, 0 when the step
+  // is to be counted but not applied; nothing when the run must stop.
+  std::optional<double> scale(const Norm& sum, double weight) const {
+    if (!sum.finite && nonfinite == Nonfinite::kStop) return std::nullopt;
+    if (!sum.finite) return nonfinite == Nonfinite::kSkip ? 0.0 : 1.0;
+    return clip_scale(sum.value() / weight * sum_factor, clip);
+  }
 
   // Whether every server's part must be seen before any part may be applied (rule 8).
   bool need_whole_step() const { return clip > 0 || nonfinite != Nonfinite::kIgnore; }

@@ -12,6 +12,7 @@ namespace paceline {
 Range Plan::tiles_for(std::uint32_t worker, std::uint64_t tiles) const {
   double total = 0;
   for (const PlanEntry& entry : entries) total += entry.weight;
+  if (!(total > 0)) return {};
   const auto cut = [&](double cumulative) {
     return std::min<std::uint64_t>(
         tiles, static_cast<std::uint64_t>(
@@ -26,7 +27,7 @@ Range Plan::tiles_for(std::uint32_t worker, std::uint64_t tiles) const {
 }
 
 void PlanBook::add(Plan plan) {
-  PACELINE_CHECK(plans_.empty() || plan.epoch > plans_.back().epoch);
+  PACELINE_CHECK(accepts(plan));
   // A plan that never came into force is replaced.
   while (!plans_.empty() && plans_.back().start >= plan.start) plans_.pop_back();
   plans_.push_back(std::move(plan));

@@ -36,6 +36,10 @@ struct Plan {
 // highest epoch among those that start at or before it.
 class PlanBook {
  public:
+  // Later plans have higher epochs.
+  bool accepts(const Plan& plan) const {
+    return plans_.empty() || plan.epoch > plans_.back().epoch;
+  }
   void add(Plan plan);
   const Plan* in_force(std::uint64_t step) const;  // null: no plan reaches back that far
   void forget_before(std::uint64_t step);          // plans that only held for earlier steps

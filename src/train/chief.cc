@@ -1,13 +1,14 @@
 #include "train/chief.h"
 
+#include <algorithm>
 #include <csignal>
-#include <fstream>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "base/units.h"
+#include "exchange/parsed.h"
 #include "net/hello.h"
 #include "train/member.h"
 
@@ -23,13 +24,13 @@ Role role_of(const std::string& text) {
   throw FrameError("there is no role '" + text + "'");
 }
 
-template <typename Message>
-Message parsed(std::string_view meta) {
-  Message message;
-  if (!message.ParseFromArray(meta.data(), static_cast<int>(meta.size()))) {
-    throw FrameError("metadata cannot be parsed");
+// As a member says it; one that we do not know is a failure with no better name.
+ExitCode exit_code(std::uint32_t code) {
+  for (const ExitCode known :
+       {ExitCode::kUsage, ExitCode::kData, ExitCode::kCommunication, ExitCode::kResources}) {
+    if (static_cast<std::uint32_t>(known) == code) return known;
   }
-  return message;
+  return ExitCode::kInternal;
 }
 
 struct TypeOf {
@@ -49,73 +50,6 @@ struct TypeOf {
 };
 
 }  // namespace
-
-// One member's line, from the chief's side.
-class Chief::Connection final : public LinkHandler {
- public:
-  Connection(Chief& chief, std::shared_ptr<Link> link) : chief_(chief), link_(std::move(link)) {}
-
-  Link& link() { return *link_; }
-  std::uint32_t incarnation = 0;
-  std::string name;
-  std::string role;
-  std::string host;
-  int pid = 0;
-  std::optional<std::string> goodbye;  // its last word, with the error if there was one
-  double finished = 0;                 // seconds into the run
-
-  std::span<std::byte> place(Link&, const FrameHeader&, std::string_view) override {
-    throw FrameError("the chief takes no payloads");
-  }
-
-  void received(Link&, const FrameHeader& header, std::string_view meta,
-                std::span<std::byte>) override {
-    if (header.type == kHelloType) {
-      const Hello hello = decode_hello(meta);
-      if (hello.config_digest != chief_.role_.digest) {
-        return refuse(*link_, "the chief was started with another configuration than this " +
-                                  hello.role + ": start all roles with the same config.toml");
-      }
-      greeted_ = true;
-      FrameHeader welcome;
-      welcome.type = kWelcomeType;
-      return link_->send(welcome, {});
-    }
-    if (!greeted_) throw FrameError("the first message is not a hello");
-    if (header.type == wire::REGISTER && incarnation == 0)
-      return enter(parsed<wire::Register>(meta));
-    if (incarnation == 0) throw FrameError("not registered");
-    chief_.told(incarnation, static_cast<wire::Type>(header.type), meta);
-  }
-
-  void closed(Link&, const std::string& reason) override {
-    if (incarnation != 0) {
-      chief_.lost(incarnation, goodbye && !goodbye->empty() ? *goodbye : reason);
-    }
-  }
-
- private:
-  void enter(const wire::Register& message) {
-    name = message.name();
-    role = message.role();
-    host = message.host();
-    pid = message.pid();
-    const auto& actions =
-        chief_.core_->registered(role_of(role), name, message.address(), incarnation);
-    Present& present = chief_.present_[incarnation];
-    for (const auto& stranger : chief_.strangers_) {
-      if (stranger.get() == this) present.connection = stranger;
-    }
-    std::erase(chief_.strangers_, present.connection);
-    present.heard = Clock::now();
-    spdlog::info("{} has registered (process {} on {})", name, pid, host);
-    chief_.carry_out(actions);
-  }
-
-  Chief& chief_;
-  std::shared_ptr<Link> link_;
-  bool greeted_ = false;
-};
 
 Chief::Chief(const RoleContext& role, const Address& address)
     : role_(role),
@@ -142,10 +76,21 @@ Chief::Chief(const RoleContext& role, const Address& address)
   core_ = std::make_unique<ChiefCore>(options);
   LinkOptions link_options;
   link_options.run = run_id(role_.digest);
+  line_events_.entered = [this](MemberLine& line, const wire::Register& who) {
+    guarded([&] { enter(line, who); });
+  };
+  line_events_.told = [this](MemberLine& line, wire::Type type, std::string_view meta) {
+    guarded([&] { told(line, type, meta); });
+  };
+  line_events_.closed = [this](MemberLine& line, const std::string& reason) {
+    guarded([&] { closed(line, reason); });
+  };
   listener_ = std::make_unique<Listener>(
       loop_, address, link_options,
       [this](std::shared_ptr<Link> link) -> LinkHandler* {
-        return strangers_.emplace_back(std::make_shared<Connection>(*this, std::move(link))).get();
+        return lines_
+            .emplace_back(std::make_shared<MemberLine>(std::move(link), role_.digest, line_events_))
+            .get();
       },
       config.insecure);
 }
@@ -163,96 +108,93 @@ void Chief::run() {
   });
   start_limit_ = loop_.after(role_.config.start_timeout, [this] {
     if (core_->started()) return;
-    std::size_t here = present_.size();
-    carry_out(core_->stop(
+    const std::size_t here = core_->members().size();
+    carry_out(core_->fail(
         fmt::format("after {} only {} of {} roles have registered; see the logs of the others, or "
                     "raise --start-timeout",
                     format_duration(role_.config.start_timeout), here,
                     role_.config.servers + role_.config.workers + 1),
-        true));
+        ExitCode::kCommunication));
   });
   loop_.run();
   saver_.reset();
-  nlohmann::json roles = nlohmann::json::array();
-  for (const auto& [incarnation, member] : present_) {
-    nlohmann::json entry = {{"name", member.connection->name},
-                            {"role", member.connection->role},
-                            {"host", member.connection->host},
-                            {"cpu_seconds", member.figures.cpu_seconds()},
-                            {"peak_rss_bytes", member.figures.peak_rss_bytes()},
-                            {"bytes_in", member.figures.bytes_in()},
-                            {"bytes_out", member.figures.bytes_out()}};
-    if (member.connection->role == "worker") {
-      entry["examples"] = member.figures.examples();
-      entry["finish_seconds"] = member.connection->finished;
-    }
-    roles.push_back(std::move(entry));
-  }
-  const wire::Heartbeat own = figures({});
-  roles.push_back({{"name", role_.name},
-                   {"role", "chief"},
-                   {"cpu_seconds", own.cpu_seconds()},
-                   {"peak_rss_bytes", own.peak_rss_bytes()},
-                   {"bytes_in", 0},
-                   {"bytes_out", 0}});
+  if (own_failure_) std::rethrow_exception(own_failure_);
   const std::string error = ended_->interrupted ? "interrupted" : ended_->error;
-  journal_.summary(core_->examples_done(), std::move(roles), error);
+  journal_.summary(core_->examples_done(), figures_by_role(), error);
   if (ended_->interrupted) throw Interrupted("interrupted");
-  if (!ended_->error.empty()) throw Error(ended_->error, failure_);
+  if (!ended_->error.empty()) throw Error(ended_->error, ended_->code);
 }
 
 void Chief::interrupt() {
   loop_.post([this] {
-    carry_out(core_->stop("interrupted", false));
+    if (ended_) return;
+    carry_out(core_->stop("interrupted"));
     hurry_ = loop_.after(kGrace, [this] { carry_out(core_->hurry()); });
   });
 }
 
 // ---- members ---------------------------------------------------------------------------
 
-std::string Chief::name_of_member(std::uint32_t incarnation) const {
-  const ClusterMember* found = core_->member(incarnation);
-  return found != nullptr ? found->name : "someone";
+// What a member sends may be wrong (FrameError): its line is closed. Anything else that
+// goes wrong while its message is handled is the chief's own failure, not the member's.
+void Chief::guarded(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const FrameError&) {
+    throw;
+  } catch (const std::exception&) {
+    if (!own_failure_) own_failure_ = std::current_exception();
+    loop_.stop();
+  }
 }
 
-void Chief::told(std::uint32_t incarnation, wire::Type type, std::string_view meta) {
-  Present& member = present_.at(incarnation);
-  member.heard = Clock::now();
+void Chief::enter(MemberLine& line, const wire::Register& who) {
+  const Role role = role_of(who.role());
+  if (const std::string why = core_->unwelcome(role); !why.empty()) {
+    return refuse(line.link(), fmt::format("{} is not needed: {}", who.name(), why));
+  }
+  spdlog::info("{} has registered (process {} on {})", who.name(), who.pid(), who.host());
+  carry_out(core_->registered(role, who.name(), who.address(), line.incarnation));
+}
+
+void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
+  const std::uint32_t member = line.incarnation;
   if (type == wire::HEARTBEAT) {
-    heard(incarnation, parsed<wire::Heartbeat>(meta));
+    heard(line, parsed<wire::Heartbeat>(meta));
   } else if (type == wire::READY) {
     const bool before = core_->started();
-    const auto& actions = core_->ready(incarnation);
+    const auto& actions = core_->ready(member);
     if (!before && core_->started()) {
       journal_.begun(core_->examples_done());
       progressed_ = Clock::now();
     }
     carry_out(actions);
   } else if (type == wire::COMPLETE) {
-    carry_out(core_->complete(incarnation, parsed<wire::Complete>(meta)));
+    carry_out(core_->complete(member, parsed<wire::Complete>(meta)));
   } else if (type == wire::FENCED) {
-    carry_out(core_->fenced(incarnation, parsed<wire::Fenced>(meta)));
+    carry_out(core_->fenced(member, parsed<wire::Fenced>(meta)));
   } else if (type == wire::PREPARED) {
-    carry_out(core_->prepared(incarnation, parsed<wire::Prepared>(meta)));
+    carry_out(core_->prepared(member, parsed<wire::Prepared>(meta)));
   } else if (type == wire::COMMITTED) {
-    member.connection->finished = journal_.elapsed();
-    carry_out(core_->committed(incarnation, parsed<wire::Committed>(meta)));
+    line.finished = journal_.elapsed();
+    carry_out(core_->committed(member, parsed<wire::Committed>(meta)));
   } else if (type == wire::SCALARS) {
-    carry_out(core_->scalars(incarnation, parsed<wire::Scalars>(meta)));
+    carry_out(core_->scalars(member, parsed<wire::Scalars>(meta)));
   } else if (type == wire::EVALUATED) {
     const auto evaluated = parsed<wire::Evaluated>(meta);
     journal_.evaluated(evaluated);
     carry_out(core_->evaluated(evaluated));
   } else if (type == wire::WORKER_EPOCH) {
-    journal_.worker_epoch(member.connection->name, parsed<wire::WorkerEpoch>(meta));
+    journal_.worker_epoch(line.who.name(), parsed<wire::WorkerEpoch>(meta));
   } else if (type == wire::STOPPED) {
-    carry_out(core_->stopped(incarnation, parsed<wire::Stopped>(meta)));
+    carry_out(core_->stopped(member, parsed<wire::Stopped>(meta)));
   } else if (type == wire::STOP) {
-    carry_out(core_->stop(parsed<wire::Stop>(meta).reason(), true));
+    const auto stop = parsed<wire::Stop>(meta);
+    carry_out(core_->fail(stop.reason(), exit_code(stop.exit_code())));
   } else if (type == wire::GOODBYE) {
     const auto goodbye = parsed<wire::Goodbye>(meta);
-    heard(incarnation, goodbye.last());
-    member.connection->goodbye = goodbye.error();
+    heard(line, goodbye.last());
+    line.goodbye = goodbye.error();
     if (ended_ && all_gone()) loop_.stop();
   } else {
     throw FrameError(
@@ -260,18 +202,26 @@ void Chief::told(std::uint32_t incarnation, wire::Type type, std::string_view me
   }
 }
 
-void Chief::heard(std::uint32_t incarnation, const wire::Heartbeat& beat) {
-  Present& member = present_.at(incarnation);
-  if (beat.quiet() && !member.figures.quiet()) {
-    if (role_.config.mode == Mode::kSync) member.connection->finished = journal_.elapsed();
-    carry_out(core_->quiet(incarnation));
+void Chief::heard(MemberLine& line, const wire::Heartbeat& beat) {
+  if (beat.quiet() && !line.figures.quiet()) {
+    if (role_.config.mode == Mode::kSync) line.finished = journal_.elapsed();
+    carry_out(core_->quiet(line.incarnation));
   }
-  member.figures = beat;
+  line.figures = beat;
 }
 
-void Chief::lost(std::uint32_t incarnation, const std::string& reason) {
+void Chief::closed(MemberLine& line, const std::string& reason) {
+  if (line.incarnation != 0) return lost(line, reason);
+  spdlog::warn("{} was turned away or has left: {}", line.link().peer(), reason);
+  // It never registered. The line is in use until this returns.
+  loop_.post([this, stranger = &line] {
+    std::erase_if(lines_, [&](const auto& other) { return other.get() == stranger; });
+  });
+}
+
+void Chief::lost(MemberLine& line, const std::string& reason) {
   if (!ended_) {
-    carry_out(core_->lost(incarnation, reason));
+    carry_out(core_->lost(line.incarnation, reason));
   } else if (all_gone()) {
     loop_.stop();
   }
@@ -279,17 +229,49 @@ void Chief::lost(std::uint32_t incarnation, const std::string& reason) {
 
 void Chief::look_after_members() {
   const TimePoint now = Clock::now();
-  for (auto& [incarnation, member] : present_) {
-    const ClusterMember* known = core_->member(incarnation);
-    if (known == nullptr || !known->live || ended_) continue;
-    const Duration silence = now - member.heard;
+  for (const auto& line : std::vector(lines_)) {
+    const ClusterMember* member = core_->member(line->incarnation);
+    if (member == nullptr || !member->live || ended_) continue;
+    const Duration silence = now - line->heard;
     if (silence < role_.config.member_timeout) continue;
     const std::string reason =
         fmt::format("nothing heard from it for {} (--member-timeout)", format_duration(silence));
-    member.connection->link().close(reason);
-    lost(incarnation, reason);
-    return;  // the map may have changed
+    line->link().close(reason);
+    lost(*line, reason);
   }
+}
+
+// For the summary: in the order of the data's path, and by rank.
+nlohmann::json Chief::figures_by_role() const {
+  std::vector<const MemberLine*> registered;
+  for (const auto& line : lines_) {
+    if (line->incarnation != 0) registered.push_back(line.get());
+  }
+  std::sort(registered.begin(), registered.end(), [&](const MemberLine* a, const MemberLine* b) {
+    const ClusterMember& first = *core_->member(a->incarnation);
+    const ClusterMember& second = *core_->member(b->incarnation);
+    return std::pair(first.role, first.rank) < std::pair(second.role, second.rank);
+  });
+  const auto entry = [](const std::string& name, const std::string& role,
+                        const wire::Heartbeat& figures) {
+    return nlohmann::json({{"name", name},
+                           {"role", role},
+                           {"cpu_seconds", figures.cpu_seconds()},
+                           {"peak_rss_bytes", figures.peak_rss_bytes()},
+                           {"bytes_in", figures.bytes_in()},
+                           {"bytes_out", figures.bytes_out()}});
+  };
+  nlohmann::json roles = nlohmann::json::array({entry(role_.name, "chief", figures({}))});
+  for (const MemberLine* line : registered) {
+    nlohmann::json member = entry(line->who.name(), line->who.role(), line->figures);
+    member["host"] = line->who.host();
+    if (line->who.role() == "worker") {
+      member["examples"] = line->figures.examples();
+      member["finish_seconds"] = line->finished;
+    }
+    roles.push_back(std::move(member));
+  }
+  return roles;
 }
 
 // A step that does not end although everyone is alive is said out loud, with who owes what.
@@ -299,10 +281,10 @@ void Chief::look_for_stalls() {
   if (still < role_.config.deadline / 4 || stall_told_) return;
   stall_told_ = true;
   std::string waits;
-  for (const auto& [incarnation, member] : present_) {
-    if (member.figures.waiting().empty()) continue;
-    waits += fmt::format("; {} waits for {}, for {:.0f} s", member.connection->name,
-                         member.figures.waiting(), member.figures.waiting_seconds());
+  for (const auto& line : lines_) {
+    if (line->figures.waiting().empty()) continue;
+    waits += fmt::format("; {} waits for {}, for {:.0f} s", line->who.name(),
+                         line->figures.waiting(), line->figures.waiting_seconds());
   }
   const std::string owing = core_->owners(core_->watermark(), missing_);
   journal_.warning(fmt::format(
@@ -314,13 +296,15 @@ void Chief::look_for_stalls() {
 // ---- actions ---------------------------------------------------------------------------
 
 void Chief::send(std::uint32_t incarnation, const ChiefMessage& message) {
-  const auto found = present_.find(incarnation);
-  if (found == present_.end()) return;
+  const auto found = std::find_if(lines_.begin(), lines_.end(), [&](const auto& line) {
+    return line->incarnation == incarnation;
+  });
+  if (found == lines_.end()) return;
   std::visit(
       [&](const auto& content) {
         FrameHeader header;
         header.type = static_cast<std::uint16_t>(TypeOf()(content));
-        found->second.connection->link().send(header, content.SerializeAsString());
+        (*found)->link().send(header, content.SerializeAsString());
       },
       message);
 }
@@ -352,42 +336,27 @@ void Chief::carry_out(const ChiefCore::Actions& actions) {
 
 void Chief::save(const SaveCheckpoint& checkpoint) {
   if (!saver_) {
-    PsAddress address;
+    std::vector<std::string> servers;
     for (const auto& [incarnation, member] : core_->members()) {
-      if (member.role == Role::kServer) address.servers.push_back(member.address);
+      if (member.role == Role::kServer) servers.push_back(member.address);
     }
-    address.run = run_id(role_.digest);
-    address.digest = role_.digest;
-    address.role = "chief";
-    address.name = role_.name;
     saver_ = std::make_unique<Saver>(
-        role_.config, parts_.chunks, address,
+        role_.config, parts_.chunks, ps_address(role_, "chief", std::move(servers), 0),
         [this](std::uint64_t version, const std::string& error) {
           loop_.post([this, version, error] {
-            if (!error.empty()) {
-              failure_ = ExitCode::kData;
-              journal_.warning("the checkpoint could not be written: " + error);
-              carry_out(core_->stop("the checkpoint of version " + std::to_string(version) +
-                                        " could not be written: " + error,
-                                    true));
-            }
-            carry_out(core_->saved(version));
+            if (error.empty()) return carry_out(core_->saved(version));
+            const std::string sentence = fmt::format(
+                "the checkpoint of version {} could not be written: {}", version, error);
+            journal_.warning(sentence);
+            carry_out(core_->save_failed(version, sentence));
           });
         });
   }
-  CheckpointInfo info;
-  info.layout = parts_.model->layout();
-  info.model = role_.config.model;
-  info.optimizer = paceline::name_of(role_.config.optimizer.kind);
-  info.slots = Optimizer(role_.config.optimizer).slots();
-  info.version = checkpoint.version;
-  info.examples = parts_.grid.examples_before(checkpoint.version);
-  info.epoch = parts_.grid.epoch_of(checkpoint.version);
+  CheckpointInfo info = checkpoint_info(role_.config, parts_, checkpoint.version);
   if (role_.config.mode != Mode::kSync && !checkpoint.complete_epoch) {
     info.applied = core_->leases_done().ranges();
     info.examples = core_->examples_done();
   }
-  info.config = read_text(role_.config.run_dir / "config.toml");
   saver_->save(std::move(info));
 }
 
@@ -399,14 +368,10 @@ void Chief::end(const RunEnded& ended) {
 }
 
 bool Chief::all_gone() const {
-  for (const auto& [incarnation, member] : present_) {
-    const ClusterMember* known = core_->member(incarnation);
-    if (known != nullptr && known->live && !member.connection->goodbye &&
-        member.connection->link().open()) {
-      return false;
-    }
-  }
-  return true;
+  return std::none_of(lines_.begin(), lines_.end(), [&](const auto& line) {
+    const ClusterMember* member = core_->member(line->incarnation);
+    return member != nullptr && member->live && !line->goodbye && line->link().open();
+  });
 }
 
 void run_chief(const RoleContext& role) {

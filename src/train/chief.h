@@ -5,14 +5,13 @@
 // so that a slow disk does not silence the chief.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
-#include <map>
+#include <exception>
+#include <functional>
 #include <memory>
-#include <mutex>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
-#include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "cluster/chief_core.h"
@@ -20,6 +19,7 @@
 #include "net/loop.h"
 #include "net/socket.h"
 #include "train/journal.h"
+#include "train/member_line.h"
 #include "train/parts.h"
 #include "train/role.h"
 #include "train/saver.h"
@@ -38,24 +38,20 @@ class Chief {
   void interrupt();  // from any thread: stop, saving the last complete version
 
  private:
-  class Connection;
-  struct Present {  // a member that is here, or was
-    std::shared_ptr<Connection> connection;
-    TimePoint heard;
-    wire::Heartbeat figures;
-  };
-
   void carry_out(const ChiefCore::Actions& actions);
-  void told(std::uint32_t incarnation, wire::Type type, std::string_view meta);
-  void heard(std::uint32_t incarnation, const wire::Heartbeat& beat);
   void send(std::uint32_t incarnation, const ChiefMessage& message);
-  void lost(std::uint32_t incarnation, const std::string& reason);
+  void guarded(const std::function<void()>& work);
+  void enter(MemberLine& line, const wire::Register& who);
+  void told(MemberLine& line, wire::Type type, std::string_view meta);
+  void heard(MemberLine& line, const wire::Heartbeat& beat);
+  void closed(MemberLine& line, const std::string& reason);
+  void lost(MemberLine& line, const std::string& reason);
   void look_after_members();
   void look_for_stalls();
   void save(const SaveCheckpoint& checkpoint);
   void end(const RunEnded& ended);
   bool all_gone() const;
-  std::string name_of_member(std::uint32_t incarnation) const;
+  nlohmann::json figures_by_role() const;
 
   RoleContext role_;
   RunParts parts_;
@@ -63,8 +59,8 @@ class Chief {
   Journal journal_;
   std::unique_ptr<ChiefCore> core_;
   std::unique_ptr<Saver> saver_;
-  std::map<std::uint32_t, Present> present_;            // by incarnation
-  std::vector<std::shared_ptr<Connection>> strangers_;  // connected, not yet registered
+  MemberLine::Events line_events_;
+  std::vector<std::shared_ptr<MemberLine>> lines_;  // of members, past ones too, and strangers
   std::unique_ptr<Listener> listener_;
   Loop::Token checks_;
   Loop::Token start_limit_;
@@ -74,7 +70,7 @@ class Chief {
   std::uint64_t last_version_seen_ = 0;
   std::vector<Range> missing_;  // of the open step, as the first server last said
   bool stall_told_ = false;
-  ExitCode failure_ = ExitCode::kInternal;
+  std::exception_ptr own_failure_;
 };
 
 }  // namespace paceline

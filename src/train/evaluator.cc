@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "data/open.h"
+#include "exchange/parsed.h"
 #include "exchange/ps/reader.h"
 #include "train/loop.h"
 #include "train/member.h"
@@ -47,23 +48,18 @@ class EvaluatorRole {
 
  private:
   void begin(const ChiefWord& word) {
-    wire::Begin begin;
-    begin.ParseFromString(word.meta);
-    PsAddress address;
-    address.servers.assign(begin.servers().begin(), begin.servers().end());
-    address.run = run_id(role_.digest);
-    address.digest = role_.digest;
-    address.role = "evaluator";
-    address.name = role_.name;
-    address.incarnation = member_.incarnation();
+    const auto begin = parsed<wire::Begin>(word.meta);
+    const PsAddress address =
+        ps_address(role_, "evaluator", {begin.servers().begin(), begin.servers().end()},
+                   member_.incarnation());
     auto reader = std::make_unique<PsReader>(loop_, parts_.chunks, address, role_.config.deadline);
     const std::lock_guard lock(mutex_);
     reader_ = std::move(reader);
   }
 
   void evaluate(const ChiefWord& word) {
-    wire::Evaluate request;
-    request.ParseFromString(word.meta);
+    const auto request = parsed<wire::Evaluate>(word.meta);
+    if (!reader_) throw CommError("{} was asked to test before it was told to begin", role_.name);
     reader_->read(request.version(), values_.as_floats());
     const Loss loss = evaluate_dataset(*parts_.model, *tests_, values_.as_floats());
     wire::Evaluated evaluated;

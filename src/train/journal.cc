@@ -1,5 +1,6 @@
 #include "train/journal.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -38,8 +39,14 @@ void Journal::tell(const nlohmann::json& line) {
   }
 }
 
+// Whether the launcher keeps up: it may be stopped, or its output blocked.
+bool Journal::launcher_reads() const {
+  pollfd ready{status_fd_, POLLOUT, 0};
+  return ::poll(&ready, 1, 0) > 0 && (ready.revents & POLLOUT) != 0;
+}
+
 void Journal::record(const nlohmann::json& line) {
-  tell(line);
+  if (line["type"] != "progress" || launcher_reads()) tell(line);
   metrics_.write(line);
 }
 
@@ -55,7 +62,7 @@ void Journal::begun(std::uint64_t examples_done) {
   begun_ = Clock::now();
   has_begun_ = true;
   examples_at_start_ = examples_done;
-  examples_now_ = examples_done;
+  tell({{"type", "begun"}});
 }
 
 void Journal::progress(std::uint64_t examples, const wire::Complete& sums) {
@@ -64,7 +71,6 @@ void Journal::progress(std::uint64_t examples, const wire::Complete& sums) {
   sums_.set_correct(sums_.correct() + sums.correct());
   sums_.set_examples(sums_.examples() + sums.examples());
   skipped_ += sums.skipped();
-  examples_now_ = examples;
   const double now = elapsed();
   const double loss = mean(sums_.loss(), sums_.weight());
   if (sums.pinned()) {

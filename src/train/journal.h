@@ -1,8 +1,8 @@
 // What is written down of a run: metrics.jsonl, summary.json, and the lines that the
 // launcher turns into what a person sees.
 //
-// A line is a JSON object with a "type": address, progress, epoch, notice, warning,
-// worker_epoch, summary. metrics.jsonl gets all but address and summary.
+// A line is a JSON object with a "type": address, begun, progress, epoch, notice, warning,
+// worker_epoch, summary. metrics.jsonl gets all but address, begun and summary.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,7 @@ class Journal {
   };
   void tell(const nlohmann::json& line);
   void record(const nlohmann::json& line);
+  bool launcher_reads() const;
 
   RunConfig config_;
   Grid grid_;
@@ -55,7 +56,6 @@ class Journal {
   TimePoint begun_;
   bool has_begun_ = false;
   std::uint64_t examples_at_start_ = 0;
-  std::uint64_t examples_now_ = 0;
   double last_progress_ = -1;
   wire::Complete sums_;                          // of the epoch under way
   std::map<std::uint64_t, EpochRecord> epochs_;  // by version

@@ -1,5 +1,6 @@
 // A run whose workers are threads of this process.
 #include <csignal>
+#include <mutex>
 #include <thread>
 
 #include "base/error.h"
@@ -19,9 +20,8 @@ namespace {
 
 class ThreadRun {
  public:
-  ThreadRun(const RunConfig& config, std::string config_text, Reporter& reporter)
+  ThreadRun(const RunConfig& config, Reporter& reporter)
       : config_(config),
-        config_text_(std::move(config_text)),
         reporter_(reporter),
         parts_(make_parts(config)),
         train_(open_dataset(config.data, Split::kTrain)),
@@ -37,7 +37,8 @@ class ThreadRun {
       interrupted_ = true;
       hub_.stop();
     });
-    journal_.begun(examples_done());
+    examples_at_start_ = examples_done();
+    journal_.begun(examples_at_start_);
     began_ = Clock::now();
     std::vector<std::unique_ptr<Exchange>> exchanges;
     for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
@@ -56,9 +57,11 @@ class ThreadRun {
     }
     while (running > 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      show_epochs();
       show_progress();
     }
     for (std::thread& thread : threads) thread.join();
+    show_epochs();
     finish(counts, finished);
   }
 
@@ -115,13 +118,24 @@ class ThreadRun {
     const std::uint64_t done = parts_.grid.examples_before(hub_.version());
     const double elapsed = journal_.elapsed();
     const std::uint64_t total = parts_.grid.examples * config_.epochs;
-    const double rate = elapsed > 0 ? static_cast<double>(done) / elapsed : 0;
+    const double rate =
+        elapsed > 0 ? static_cast<double>(done - std::min(done, examples_at_start_)) / elapsed : 0;
     const Duration eta =
         rate > 0 ? from_seconds(static_cast<double>(total - done) / rate) : Duration::zero();
     if (loss.examples > 0) {
       reporter_.progress({std::min(config_.epochs, done / parts_.grid.examples + 1), config_.epochs,
                           done, total, rate, loss.mean(), eta});
     }
+  }
+
+  // The reporter is called by one thread only.
+  void show_epochs() {
+    std::vector<EpochResult> results;
+    {
+      const std::lock_guard lock(mutex_);
+      results.swap(epochs_);
+    }
+    for (const EpochResult& result : results) reporter_.epoch(result);
   }
 
   // The parameters stand still: called by the worker that ended the epoch.
@@ -133,6 +147,7 @@ class ThreadRun {
     sums.set_weight(loss.weight);
     sums.set_correct(loss.correct);
     sums.set_examples(loss.examples);
+    sums.set_skipped(hub_.skipped() - std::exchange(skipped_told_, hub_.skipped()));
     journal_.progress(parts_.grid.examples_before(version), sums);
     const Loss tested = evaluate_dataset(*parts_.model, *test_, hub_.values());
     wire::Evaluated evaluated;
@@ -142,24 +157,20 @@ class ThreadRun {
     evaluated.set_accuracy(tested.accuracy());
     evaluated.set_examples(tested.examples);
     journal_.evaluated(evaluated);
-    reporter_.epoch({evaluated.epoch() + 1, config_.epochs, loss.mean(), tested.accuracy(),
-                     Clock::now() - std::exchange(began_, Clock::now())});
+    {
+      const std::lock_guard lock(mutex_);
+      epochs_.push_back({evaluated.epoch() + 1, config_.epochs, loss.mean(), tested.accuracy(),
+                         Clock::now() - std::exchange(began_, Clock::now())});
+    }
     const bool due =
         config_.checkpoint_every > 0 && (evaluated.epoch() + 1) % config_.checkpoint_every == 0;
     if (due || version == parts_.last_version) save(version, {});
   }
 
   void save(std::uint64_t version, std::vector<Range> applied) {
-    CheckpointInfo info;
-    info.layout = parts_.model->layout();
-    info.model = config_.model;
-    info.optimizer = name_of(config_.optimizer.kind);
-    info.slots = hub_.state().size() / parts_.chunks.floats();
-    info.version = version;
+    CheckpointInfo info = checkpoint_info(config_, parts_, version);
     info.applied = std::move(applied);
-    info.examples = info.applied.empty() ? parts_.grid.examples_before(version) : examples_done();
-    info.epoch = parts_.grid.epoch_of(version);
-    info.config = config_text_;
+    if (!info.applied.empty()) info.examples = examples_done();
     write_checkpoint(checkpoint_path(config_.run_dir, version), info,
                      [this](std::uint64_t vector, Range floats, std::span<float> out) {
                        const std::span<float> from =
@@ -181,10 +192,10 @@ class ThreadRun {
     }
     const std::uint64_t version = hub_.version();
     const bool complete = version == parts_.last_version;
-    const bool on_epoch = version % parts_.grid.steps_per_epoch() == 0;
-    if (error.empty() && !complete && !on_epoch) {
-      const std::vector<Range> applied = hub_.applied();
-      save(version, applied.size() > 1 ? applied : std::vector<Range>());
+    if (error.empty() && !std::filesystem::exists(checkpoint_path(config_.run_dir, version))) {
+      std::vector<Range> applied = hub_.applied();
+      if (applied == std::vector<Range>{{0, version}}) applied.clear();
+      save(version, std::move(applied));
     }
     if (interrupted_ && error.empty() && !complete) error = "interrupted";
     const Usage usage = usage_of_this_process();
@@ -211,7 +222,6 @@ class ThreadRun {
   }
 
   RunConfig config_;
-  std::string config_text_;
   Reporter& reporter_;
   RunParts parts_;
   std::unique_ptr<Dataset> train_;
@@ -220,15 +230,18 @@ class ThreadRun {
   std::unique_ptr<CheckpointReader> reader_;
   LocalHub hub_;
   TimePoint began_;
+  std::uint64_t examples_at_start_ = 0;
+  std::uint64_t skipped_told_ = 0;
+  std::mutex mutex_;
+  std::vector<EpochResult> epochs_;  // not yet shown
   std::atomic<bool> interrupted_ = false;
 };
 
 }  // namespace
 
-void train_with_threads(const RunConfig& config, const std::string& config_text,
-                        Reporter& reporter) {
+void train_with_threads(const RunConfig& config, Reporter& reporter) {
   start_logging("local", config.run_dir / "logs" / "local.log", config.log_level);
-  ThreadRun(config, config_text, reporter).run();
+  ThreadRun(config, reporter).run();
 }
 
 }  // namespace paceline

@@ -20,6 +20,19 @@ ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
   return options;
 }
 
+PsAddress ps_address(const RoleContext& role, const std::string& kind,
+                     std::vector<std::string> servers, std::uint32_t incarnation) {
+  return {std::move(servers), run_id(role.digest), role.digest, kind, role.name, incarnation};
+}
+
+ChiefWord stop_word(const Error& error) {
+  wire::Stop stop;
+  stop.set_reason(error.what());
+  stop.set_failed(true);
+  stop.set_exit_code(static_cast<std::uint32_t>(error.code()));
+  return {wire::STOP, stop.SerializeAsString()};
+}
+
 wire::Heartbeat figures(const LinkCounters& counters) {
   const Usage usage = usage_of_this_process();
   wire::Heartbeat beat;

@@ -11,13 +11,22 @@
 #include <optional>
 #include <thread>
 
+#include "base/error.h"
 #include "cluster/chief_line.h"
+#include "exchange/ps/connection.h"
 #include "train/role.h"
 
 namespace paceline {
 
 ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
                               const std::string& address);
+
+// How a role reaches the servers.
+PsAddress ps_address(const RoleContext& role, const std::string& kind,
+                     std::vector<std::string> servers, std::uint32_t incarnation);
+
+// Tells the chief that this role cannot go on, and why: the run ends.
+ChiefWord stop_word(const Error& error);
 
 // CPU, memory and the given bytes, as of now.
 wire::Heartbeat figures(const LinkCounters& counters);

@@ -1,5 +1,7 @@
 #include "train/memory.h"
 
+#include <bit>
+
 #include "base/error.h"
 #include "base/units.h"
 #include "data/open.h"
@@ -22,17 +24,22 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
              vector * slots * (1 + copies * config.workers), train + test, kProgram}};
   }
   const std::uint64_t shard = vector / config.servers;
-  // Two versions, one pinned; the sum, and one contribution of every worker arriving.
+  // Two versions and the pinned ones; the sum, and one contribution of every worker arriving,
+  // which with --deterministic is up to a node of each size.
+  const std::uint64_t nodes =
+      config.deterministic ? 2 * static_cast<std::uint64_t>(std::bit_width(parts.grid.tiles(0)))
+                           : 1;
   const RoleMemory server{"server",
                           config.servers,
-                          3 * shard,
-                          (1 + config.workers) * shard,
-                          2 * slots * shard,
+                          (2 + kMostPins) * shard,
+                          (1 + nodes * config.workers) * shard,
+                          (2 + kMostPins) * slots * shard,
                           0,
                           kProgram + 2 * vector / config.servers};
   const bool own_tests = config.mode != Mode::kSync && config.worker_eval;
   const RoleMemory worker{
-      "worker", config.workers, vector, 2 * vector, 0, train + (own_tests ? test : 0), kProgram};
+      "worker", config.workers, vector, (1 + nodes) * vector, 0, train + (own_tests ? test : 0),
+      kProgram};
   const RoleMemory evaluator{"evaluator", 1, 2 * vector, 0, 0, test, kProgram};
   const RoleMemory chief{"chief", 1, 2 * vector, 0, 2 * slots * vector, 0, kProgram};
   return {chief, server, worker, evaluator};

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "data/open.h"
 #include "model/linear/softmax.h"
 #include "optim/groups.h"
@@ -22,6 +23,10 @@ RunParts make_parts(const RunConfig& config) {
   const Grid grid{data.examples, batch, config.tile > 0 ? config.tile : default_tile(batch)};
   auto model = make_model(config, data);
   const bool local = config.exchange == ExchangeKind::kLocal;
+  if (!local && config.servers > model->layout().size) {
+    throw ConfigError("{} servers for {} parameters: use fewer --servers", config.servers,
+                      model->layout().size);
+  }
   const ChunkMap chunks(model->layout().size,
                         local ? 1 : static_cast<std::uint32_t>(config.servers));
   StepRules rules{config.clip, config.nonfinite, 1};
@@ -40,6 +45,32 @@ RunParts make_parts(const RunConfig& config) {
           chunks,  Order(order, data.examples),
           rules,   std::move(groups),
           schedule};
+}
+
+std::string steps_in_words(const RunConfig& config, const Grid& grid) {
+  std::string order = "in full random order";
+  if (config.order.kind == OrderKind::kSequential) order = "as the data lies";
+  if (config.order.kind == OrderKind::kBlocks) {
+    order = fmt::format("in random blocks of {} and windows of {}", config.order.block,
+                        config.order.window);
+  }
+  return fmt::format("{} examples in batches of {}, {}, seed {}", grid.examples, grid.batch, order,
+                     config.seed);
+}
+
+CheckpointInfo checkpoint_info(const RunConfig& config, const RunParts& parts,
+                               std::uint64_t version) {
+  CheckpointInfo info;
+  info.layout = parts.model->layout();
+  info.model = config.model;
+  info.optimizer = name_of(config.optimizer.kind);
+  info.slots = Optimizer(config.optimizer).slots();
+  info.version = version;
+  info.steps = steps_in_words(config, parts.grid);
+  info.examples = parts.grid.examples_before(version);
+  info.epoch = parts.grid.epoch_of(version);
+  info.config = read_text(config.run_dir / "config.toml");
+  return info;
 }
 
 std::uint64_t run_id(const std::string& config_digest) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "data/order.h"
 #include "data/share.h"
 #include "exchange/chunks.h"
@@ -33,6 +34,13 @@ struct RunParts {
 };
 // Reads the headers of the data. Throws DataError, ConfigError.
 RunParts make_parts(const RunConfig& config);
+
+// What a step of this run is, for people and for comparing.
+std::string steps_in_words(const RunConfig& config, const Grid& grid);
+
+// Of version `version`, all steps below which are applied.
+CheckpointInfo checkpoint_info(const RunConfig& config, const RunParts& parts,
+                               std::uint64_t version);
 
 // A run is known by the digest of its configuration, which names its run directory.
 std::uint64_t run_id(const std::string& config_digest);

@@ -39,18 +39,17 @@ void make_run_dir(const fs::path& dir, const fs::path& resume) {
   if (error) throw DataError("cannot make the run directory {}: {}", dir.string(), error.message());
 }
 
-// Steps are counted in batches of the data, so both must be as they were.
+// Versions count steps, so a step must be what it was.
 void check_resume(const RunConfig& config, const RunParts& parts) {
   if (config.resume.empty()) return;
   const CheckpointReader reader(find_checkpoint(config.resume));
   reader.expect_layout(parts.model->layout());
   const CheckpointInfo& info = reader.info();
-  if (info.applied.empty() && info.examples != parts.grid.examples_before(info.version)) {
+  if (const std::string steps = steps_in_words(config, parts.grid); info.steps != steps) {
     throw ConfigError(
-        "cannot resume {}: its {} steps saw {} examples, but {} with this batch and "
-        "data. Use the batch and the data it was started with",
-        config.resume.string(), info.version, info.examples,
-        parts.grid.examples_before(info.version));
+        "cannot resume {}: it was trained on {}, and this run would go on with {}. Use the data, "
+        "batch, order and seed it was started with",
+        config.resume.string(), info.steps, steps);
   }
   if (!info.applied.empty() && config.mode == Mode::kSync) {
     throw ConfigError(
@@ -62,6 +61,11 @@ void check_resume(const RunConfig& config, const RunParts& parts) {
     throw ConfigError("{} has already been trained for {} epochs: raise --epochs to go on",
                       config.resume.string(), config.epochs);
   }
+}
+
+// JSON has no word for a loss that is not finite: it is null there.
+double number(const nlohmann::json& value) {
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
 // Turns the chief's lines into calls of the reporter.
@@ -92,14 +96,15 @@ class StatusLines {
     const std::string type = line["type"];
     if (type == "address") {
       address_ = line["address"];
-    } else if (type == "progress") {
+    } else if (type == "begun") {
       begun_ = true;
+    } else if (type == "progress") {
       RunProgress progress{line["epoch"],
                            line["epochs"],
                            line["examples_done"],
                            line["examples_total"],
                            line["examples_per_second"],
-                           line["loss"],
+                           number(line["loss"]),
                            {}};
       if (progress.examples_per_second > 0) {
         progress.eta =
@@ -108,8 +113,8 @@ class StatusLines {
       }
       reporter_.progress(progress);
     } else if (type == "epoch") {
-      reporter_.epoch({line["epoch"], line["epochs"], line["train_loss"], line["test_accuracy"],
-                       from_seconds(line["seconds"])});
+      reporter_.epoch({line["epoch"], line["epochs"], number(line["train_loss"]),
+                       number(line["test_accuracy"]), from_seconds(line["seconds"])});
     } else if (type == "notice") {
       reporter_.notice(line["text"]);
     } else if (type == "warning") {
@@ -257,7 +262,7 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
   make_run_dir(config.run_dir, config.resume);
   write_atomically(config.run_dir / "config.toml", config_text);
   if (config.exchange == ExchangeKind::kLocal) {
-    train_with_threads(config, config_text, reporter);
+    train_with_threads(config, reporter);
   } else {
     train_with_processes(config, reporter);
   }

@@ -16,7 +16,6 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
 
 // The two ways; the run directory is there.
 void train_with_processes(const RunConfig& config, Reporter& reporter);
-void train_with_threads(const RunConfig& config, const std::string& config_text,
-                        Reporter& reporter);
+void train_with_threads(const RunConfig& config, Reporter& reporter);
 
 }  // namespace paceline

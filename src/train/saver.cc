@@ -57,7 +57,7 @@ void Saver::work() {
       };
       write_checkpoint(checkpoint_path(config_.run_dir, info.version), info, fill);
       prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
-    } catch (const Error& failure) {
+    } catch (const std::exception& failure) {
       error = failure.what();
     }
     done_(info.version, error);

@@ -9,6 +9,7 @@
 #include "base/signals.h"
 #include "checkpoint/checkpoint.h"
 #include "cluster/chief_line.h"
+#include "exchange/parsed.h"
 #include "net/hello.h"
 #include "net/socket.h"
 #include "train/member.h"
@@ -32,9 +33,16 @@ class ServerRole {
         },
         role.config.insecure);
     ChiefLine::Events events;
-    events.told = [this](wire::Type type, std::string_view meta) { told(type, meta); };
+    events.told = [this](wire::Type type, std::string_view meta) {
+      try {
+        told(type, meta);
+      } catch (const Error& error) {  // its own: the chief is told, and ends the run
+        own_failure_ = std::current_exception();
+        line_->tell(stop_word(error));
+      }
+    };
     events.lost = [this](const std::string& reason) {
-      failure_ = "the chief is gone: " + reason;
+      chief_gone_ = reason;
       loop_.stop();
     };
     events.beat = [this] { return figures(server_ ? server_->counters() : LinkCounters()); };
@@ -46,7 +54,8 @@ class ServerRole {
     const SignalWatcher signals({SIGTERM}, [this](int) { loop_.stop(); });
     line_->start();
     loop_.run();
-    if (failure_) throw CommError("{}", *failure_);
+    if (own_failure_) std::rethrow_exception(own_failure_);
+    if (chief_gone_) throw CommError("the chief is gone: {}", *chief_gone_);
   }
 
  private:
@@ -59,9 +68,7 @@ class ServerRole {
 
   void told(wire::Type type, std::string_view meta) {
     if (type == wire::SETUP) {
-      wire::Setup setup;
-      setup.ParseFromString(std::string(meta));
-      set_up(setup);
+      set_up(parsed<wire::Setup>(meta));
     } else if (type == wire::GOODBYE) {
       line_->goodbye("");
       going_ = loop_.every(std::chrono::milliseconds(2), [this] {
@@ -140,7 +147,8 @@ class ServerRole {
   Loop::Token reports_;
   Loop::Token going_;
   Loop::Token giving_up_;
-  std::optional<std::string> failure_;
+  std::optional<std::string> chief_gone_;
+  std::exception_ptr own_failure_;
 };
 
 }  // namespace

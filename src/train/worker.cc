@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "data/open.h"
+#include "exchange/parsed.h"
 #include "exchange/ps/client.h"
 #include "train/loop.h"
 #include "train/member.h"
@@ -44,7 +45,11 @@ class WorkerRole {
       member_.leave("");
     } catch (const Interrupted&) {
       throw;
-    } catch (const Error& error) {
+    } catch (const CommError& error) {
+      member_.leave(error.what());
+      throw;
+    } catch (const Error& error) {  // another worker would fail just so
+      member_.tell(stop_word(error));
       member_.leave(error.what());
       throw;
     }
@@ -86,8 +91,7 @@ class WorkerRole {
   }
 
   void train(const ChiefWord& word) {
-    wire::Begin begin;
-    begin.ParseFromString(word.meta);
+    const auto begin = parsed<wire::Begin>(word.meta);
     connect(begin);
     LoopParts parts{*dataset_,
                     parts_.order,
@@ -107,13 +111,8 @@ class WorkerRole {
   }
 
   void connect(const wire::Begin& begin) {
-    PsAddress address;
-    address.servers.assign(begin.servers().begin(), begin.servers().end());
-    address.run = run_id(role_.digest);
-    address.digest = role_.digest;
-    address.role = "worker";
-    address.name = role_.name;
-    address.incarnation = member_.incarnation();
+    const PsAddress address = ps_address(
+        role_, "worker", {begin.servers().begin(), begin.servers().end()}, member_.incarnation());
     PsClientOptions options;
     options.core.mode = role_.config.mode;
     options.core.grid = parts_.grid;

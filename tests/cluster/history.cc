@@ -12,7 +12,13 @@ namespace {
 class Checker {
  public:
   Checker(const Rules& rules, const std::vector<std::uint32_t>& chunks) : rules_(rules) {
-    for (const std::uint32_t chunk : chunks) chunks_[chunk].version = rules.first_step;
+    for (const std::uint32_t number : chunks) {
+      Chunk& chunk = chunks_[number];
+      for (const Range& steps : rules.before) {
+        for (std::uint64_t step = steps.begin; step < steps.end; ++step) chunk.applied.insert(step);
+      }
+      chunk.version = chunk.applied.size();
+    }
   }
 
   void operator()(const Added& added) {
@@ -80,7 +86,7 @@ class Checker {
   std::vector<std::string> finish() {
     for (const auto& [number, chunk] : chunks_) {
       if (!rules_.must_finish) continue;
-      for (std::uint64_t step = rules_.first_step; step < rules_.last_step; ++step) {
+      for (std::uint64_t step = 0; step < rules_.last_step; ++step) {
         if (!chunk.applied.contains(step)) {
           problem("step {} was never applied to chunk {}", step, number);
         }

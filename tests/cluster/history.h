@@ -48,8 +48,8 @@ struct Rules {
   Mode mode = Mode::kSync;
   Grid grid;
   std::uint64_t staleness = 0;
-  std::uint64_t first_step = 0;
-  std::uint64_t last_step = 0;  // steps [first, last) must all be applied at the end
+  std::vector<Range> before;    // steps applied before this history begins
+  std::uint64_t last_step = 0;  // all below it must be applied at the end
   bool must_finish = true;
 };
 

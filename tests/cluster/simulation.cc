@@ -76,7 +76,12 @@ class World {
     std::uint32_t id = 0;
     std::unique_ptr<WorkerCore> core;
     std::vector<Word> params;
-    std::map<std::uint32_t, std::pair<std::uint64_t, Word>> staged;
+    struct Staged {
+      Word value = 0;
+      std::optional<std::uint64_t> version;  // once it has arrived
+    };
+    std::map<std::uint32_t, Staged> staged;  // by chunk
+    std::set<std::uint32_t> aside;           // chunks whose arriving parameters are staged
     std::optional<Share> share;
     std::vector<Word> grads;
     std::uint32_t next_chunk = 0;
@@ -115,7 +120,9 @@ class World {
   void start_worker(bool slow);
   void worker_get(Worker& worker, const ChiefMessage& message);
   void worker_do(Worker& worker, const WorkerCore::Actions& actions);
-  void params_arrive(Worker& worker, std::uint32_t chunk, std::uint64_t version, Word value);
+  void params_begin(Worker& worker, std::uint32_t chunk);
+  void params_end(Worker& worker, std::uint32_t chunk, std::uint64_t version, Word value);
+  void install(Worker& worker, std::uint32_t chunk);
   void install_staged(Worker& worker);
   void wake(Worker& worker);
   void work(Worker& worker);
@@ -169,6 +176,12 @@ World::World(const Scenario& scenario)
   options.evaluators = 1;
   options.last_version = steps_;
   options.lease_block = 4;
+  options.most_pins = 2;
+  options.version = scenario_.version;
+  for (const Range& range : scenario_.applied) {
+    for (std::uint64_t step = range.begin; step < range.end; ++step) options.applied.add(step);
+  }
+  outcome_.saved_version = scenario_.version;
   chief_ = std::make_unique<ChiefCore>(options);
 }
 
@@ -236,6 +249,11 @@ void World::save(std::uint64_t version) {
       }
     }
   }
+  if (scenario_.saves_fail) {
+    chief_do(chief_->save_failed(version, "the simulation's disk is full"));
+    return;
+  }
+  if (outcome_.saved_version == version) problem(fmt::format("{} is saved twice", version));
   outcome_.saved_version = version;
   chief_do(chief_->saved(version));
 }
@@ -270,8 +288,13 @@ void World::server_get(Server& server, const ChiefMessage& message) {
     options.most_pins = 2;
     for (std::uint32_t chunk = setup->index(); chunk < all_chunks(); chunk += scenario_.servers) {
       options.chunks.push_back(chunk);
-      server.store[chunk].versions[0] = 7;
+      Server::Stored& stored = server.store[chunk];
+      stored.current = scenario_.version;
+      stored.versions[stored.current] =
+          scenario_.mode == Mode::kSync ? reference_[stored.current][chunk] : 7;
     }
+    options.version = scenario_.version;
+    options.applied = scenario_.applied;
     server.chunks = options.chunks;
     server.core = std::make_unique<ServerCore>(options);
     deliver(server.id, kChief, [this, id = server.id] { chief_do(chief_->ready(id)); });
@@ -377,12 +400,18 @@ void World::send_params(Server& server, const SendParams& send) {
         fmt::format("version {} of chunk {} was promised but is gone", send.version, send.chunk));
   }
   server.history.push_back(Read{send.chunk, send.client});
-  deliver(server.id, send.client, [this, send, value = found->second] {
+  // Parameters take their time to arrive: much can happen between their first byte and
+  // their last.
+  const auto at_worker = [this, client = send.client](const std::function<void(Worker&)>& work) {
     for (Worker& worker : workers_) {
-      if (worker.id == send.client && worker.alive) {
-        params_arrive(worker, send.chunk, send.version, value);
-      }
+      if (worker.id == client && worker.alive) work(worker);
     }
+  };
+  deliver(server.id, send.client, [this, at_worker, send] {
+    at_worker([&](Worker& worker) { params_begin(worker, send.chunk); });
+  });
+  deliver(server.id, send.client, [this, at_worker, send, value = found->second] {
+    at_worker([&](Worker& worker) { params_end(worker, send.chunk, send.version, value); });
   });
 }
 
@@ -408,6 +437,8 @@ void World::push_arrives(Server& server, const Sender& sender, const wire::Push&
       server.store.at(push.chunk()).sum += payload;
       server.history.push_back(
           Added{push.chunk(), push.step(), {push.tiles().begin(), push.tiles().end()}});
+    } else if (scenario_.mutation == Mutation::kCountDuplicates) {
+      server.history.push_back(Applied{push.chunk(), push.step(), version + 1});
     }
   }
   if (held && scenario_.mutation == Mutation::kReleaseReaders) {
@@ -480,13 +511,27 @@ void World::worker_do(Worker& worker, const WorkerCore::Actions& actions) {
   }
 }
 
-void World::params_arrive(Worker& worker, std::uint32_t chunk, std::uint64_t version, Word value) {
+constexpr Word kTorn = 0xdead;  // parameters that are half old, half new
+
+void World::params_begin(Worker& worker, std::uint32_t chunk) {
   const bool may_land = worker.core->may_land(chunk);
-  if (may_land || scenario_.mutation == Mutation::kOverwriteInUse) worker.params[chunk] = value;
+  if (may_land || scenario_.mutation == Mutation::kOverwriteInUse) worker.params[chunk] = kTorn;
   if (may_land) {
+    worker.aside.erase(chunk);
+    worker.core->landing(chunk);
+  } else {
+    worker.aside.insert(chunk);
+    worker.staged[chunk] = {};
+  }
+}
+
+void World::params_end(Worker& worker, std::uint32_t chunk, std::uint64_t version, Word value) {
+  if (!worker.aside.contains(chunk)) {
+    worker.params[chunk] = value;
     worker_do(worker, worker.core->params(chunk, version));
   } else {
-    worker.staged[chunk] = {version, value};
+    worker.staged.at(chunk) = {value, version};
+    if (worker.core->may_land(chunk)) install(worker, chunk);
   }
   wake(worker);
 }
@@ -567,10 +612,17 @@ void World::push_next(Worker& worker) {
 }
 
 void World::install_staged(Worker& worker) {
-  for (const auto& [chunk, staged] : std::exchange(worker.staged, {})) {
-    worker.params[chunk] = staged.second;
-    worker_do(worker, worker.core->params(chunk, staged.first));
+  std::vector<std::uint32_t> arrived;
+  for (const auto& [chunk, staged] : worker.staged) {
+    if (staged.version) arrived.push_back(chunk);
   }
+  for (const std::uint32_t chunk : arrived) install(worker, chunk);
+}
+
+void World::install(Worker& worker, std::uint32_t chunk) {
+  const Worker::Staged staged = worker.staged.extract(chunk).mapped();
+  worker.params[chunk] = staged.value;
+  worker_do(worker, worker.core->params(chunk, *staged.version));
 }
 
 // A death that is real cuts the worker's links; one that is only believed does not.
@@ -627,7 +679,7 @@ Outcome World::run() {
     });
   }
   if (scenario_.stop_at > 0) {
-    at(scenario_.stop_at, [this] { chief_do(chief_->stop("stopped by the simulation", false)); });
+    at(scenario_.stop_at, [this] { chief_do(chief_->stop("stopped by the simulation")); });
   }
   constexpr std::uint64_t kMostEvents = 400'000;
   while (!queue_.empty() && !ended_ && outcome_.events < kMostEvents) {
@@ -639,18 +691,17 @@ Outcome World::run() {
   }
   if (!ended_) problem("the run hangs: nothing is under way, or it never ends");
   for (Server& server : servers_) {
-    Rules rules{scenario_.mode,
-                scenario_.grid,
-                scenario_.staleness,
-                0,
-                steps_,
-                outcome_.ended.empty() && !outcome_.interrupted};
+    std::vector<Range> before = scenario_.applied;
+    if (before.empty()) before.push_back({0, scenario_.version});
+    Rules rules{scenario_.mode, scenario_.grid, scenario_.staleness,
+                before,         steps_,         outcome_.ended.empty() && !outcome_.interrupted};
     for (std::string& found : check(rules, server.chunks, server.history)) problem(found);
   }
   if (outcome_.ended.empty() && !outcome_.interrupted &&
       chief_->examples_done() != scenario_.grid.examples * scenario_.epochs) {
     problem(fmt::format("{} examples were counted", chief_->examples_done()));
   }
+  outcome_.applied = chief_->leases_done().ranges();
   return std::move(outcome_);
 }
 

@@ -73,12 +73,40 @@ TEST(Simulation, StoppedRunsSaveAVersionThatIsCompleteEverywhere) {
   for (std::uint64_t seed = 1; seed <= 500 && !::testing::Test::HasFailure(); ++seed) {
     Scenario scenario = varied(seed, seed % 2 == 0 ? Mode::kSync : Mode::kAsync);
     scenario.stop_at = 0.05 + 0.002 * static_cast<double>(seed % 100);
-    scenario.deaths = 0;
     const Outcome outcome = simulate(scenario);
     EXPECT_TRUE(outcome.problems.empty()) << describe(scenario, outcome);
     interrupted += outcome.interrupted ? 1 : 0;
   }
   EXPECT_GT(interrupted, 100U);
+}
+
+TEST(Simulation, StoppedRunsGoOnWhereTheyWere) {
+  std::uint64_t in_the_middle = 0;
+  for (std::uint64_t seed = 1; seed <= 1500 && !::testing::Test::HasFailure(); ++seed) {
+    Scenario scenario = varied(seed, seed % 2 == 0 ? Mode::kSync : Mode::kAsync);
+    scenario.stop_at = 0.05 + 0.002 * static_cast<double>(seed % 100);
+    scenario.deaths = 0;
+    const Outcome stopped = simulate(scenario);
+    if (!stopped.interrupted) continue;
+    scenario.stop_at = 0;
+    scenario.version = stopped.saved_version;
+    if (scenario.mode != Mode::kSync) scenario.applied = stopped.applied;
+    scenario.workers = 1 + static_cast<std::uint32_t>(seed % 4);
+    in_the_middle += scenario.applied.size() > 1 ? 1 : 0;
+    expect_clean(scenario);
+  }
+  EXPECT_GT(in_the_middle, 20U);
+}
+
+TEST(Simulation, ARunWhoseSavesFailEndsWithTheReason) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    Scenario scenario = varied(seed, seed % 2 == 0 ? Mode::kSync : Mode::kAsync);
+    scenario.saves_fail = true;
+    scenario.deaths = 0;
+    const Outcome outcome = simulate(scenario);
+    EXPECT_TRUE(outcome.problems.empty()) << describe(scenario, outcome);
+    EXPECT_EQ(outcome.ended, "the simulation's disk is full") << describe(scenario, outcome);
+  }
 }
 
 TEST(Simulation, FaultsReallyHappen) {
@@ -128,6 +156,7 @@ TEST_P(BrokenRule, IsNoticed) {
 
 INSTANTIATE_TEST_SUITE_P(Simulation, BrokenRule,
                          ::testing::Values(std::pair(Mutation::kCountDuplicates, Mode::kSync),
+                                           std::pair(Mutation::kCountDuplicates, Mode::kAsync),
                                            std::pair(Mutation::kForgetTouched, Mode::kSync),
                                            std::pair(Mutation::kReleaseReaders, Mode::kSsp),
                                            std::pair(Mutation::kOverwriteInUse, Mode::kSync)));

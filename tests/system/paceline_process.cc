@@ -1,6 +1,8 @@
 #include "system/paceline_process.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include <csignal>
@@ -17,12 +19,14 @@ namespace paceline {
 
 namespace fs = std::filesystem;
 
-PacelineProcess::PacelineProcess(const fs::path& dir, std::vector<std::string> arguments) {
+PacelineProcess::PacelineProcess(const fs::path& dir, std::vector<std::string> arguments,
+                                 std::vector<std::string> wrapper) {
   static int number = 0;
   output_ = dir / ("output" + std::to_string(++number) + ".txt");
   Command command;
-  command.arguments = std::move(arguments);
-  command.arguments.insert(command.arguments.begin(), PACELINE_BINARY);
+  command.arguments = std::move(wrapper);
+  command.arguments.push_back(PACELINE_BINARY);
+  command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   command.output = output_;
   command.dies_with_parent = true;
   pid_ = start(command);
@@ -77,6 +81,25 @@ Result paceline(const fs::path& dir, std::vector<std::string> arguments) {
   PacelineProcess process(dir, std::move(arguments));
   const int code = process.wait();
   return {code, process.output()};
+}
+
+Taken take_port() {
+  Taken taken{::socket(AF_INET, SOCK_STREAM, 0), 0};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* generic = reinterpret_cast<sockaddr*>(&address);
+  if (::bind(taken.socket, generic, length) != 0 || ::listen(taken.socket, 1) != 0 ||
+      ::getsockname(taken.socket, generic, &length) != 0) {
+    throw std::runtime_error("the test gets no port");
+  }
+  taken.port = ntohs(address.sin_port);
+  return taken;
+}
+
+std::uint16_t free_port() {
+  return take_port().port;
 }
 
 bool alive(pid_t pid) {

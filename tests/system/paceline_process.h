@@ -2,9 +2,11 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -14,8 +16,9 @@ namespace paceline {
 
 class PacelineProcess {
  public:
-  // Starts `paceline ARGUMENTS…`; output goes to a file in `dir`.
-  PacelineProcess(const std::filesystem::path& dir, std::vector<std::string> arguments);
+  // Starts `[WRAPPER…] paceline ARGUMENTS…`; output goes to a file in `dir`.
+  PacelineProcess(const std::filesystem::path& dir, std::vector<std::string> arguments,
+                  std::vector<std::string> wrapper = {});
   ~PacelineProcess();  // kills it if it still runs
 
   pid_t pid() const { return pid_; }
@@ -39,6 +42,15 @@ struct Result {
   std::string output;
 };
 Result paceline(const std::filesystem::path& dir, std::vector<std::string> arguments);
+
+// A loopback port that nobody listens on, or one that somebody does as long as it lives.
+std::uint16_t free_port();
+struct Taken {
+  int socket;
+  std::uint16_t port;
+  ~Taken() { ::close(socket); }
+};
+Taken take_port();
 
 bool alive(pid_t pid);
 // Waits until the condition holds, at most `seconds`.

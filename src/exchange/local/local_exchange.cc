@@ -61,8 +61,7 @@ class LocalHub::Synchronous final : public Worker {
 
   std::optional<Share> next() override {
     while (step_ < hub_.options_.last_version && !hub_.failed_) {
-      // All threads look at the same step count, so all see a stop at the same step.
-      if (hub_.step_weight_ < 0) return std::nullopt;
+      if (hub_.stop_agreed_) return std::nullopt;
       const Share share = share_of(step_);
       if (!share.tiles.empty()) return share;
       finish({}, nullptr);
@@ -161,7 +160,7 @@ void LocalHub::reduce(std::uint32_t rank, std::uint64_t step) {
   meet([&] {
     steps_done_.store(step + 1, std::memory_order_relaxed);
     end_epoch_if_due(step + 1);
-    if (stopping_) step_weight_ = -1;
+    stop_agreed_ = stopping_;
   });
 }
 
@@ -310,16 +309,16 @@ StepScalars LocalHub::scalars(double weight, double scale, std::uint64_t time,
           time};
 }
 
-double LocalHub::decide(const Norm& norm, double weight, std::uint64_t step) const {
-  const StepRules& rules = options_.rules;
-  if (!norm.finite && rules.nonfinite == Nonfinite::kStop) {
+double LocalHub::decide(const Norm& norm, double weight, std::uint64_t step) {
+  const std::optional<double> scale = options_.rules.scale(norm, weight);
+  if (!scale) {
     throw Error(
         fmt::format("the gradient of step {} is not finite (NaN or infinity). Lower "
                     "--rate, set --clip, or choose --nonfinite skip",
                     step));
   }
-  if (!norm.finite && rules.nonfinite == Nonfinite::kSkip) return 0;
-  return clip_scale(norm.value() / weight * rules.sum_factor, rules.clip);
+  if (*scale == 0) ++skipped_;
+  return *scale;
 }
 
 void LocalHub::count(const Loss& loss) {

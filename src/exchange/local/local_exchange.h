@@ -62,6 +62,7 @@ class LocalHub {
   std::vector<Range> applied() const;
   std::uint64_t version() const { return steps_done_.load(std::memory_order_relaxed); }
   Loss epoch_loss() const;
+  std::uint64_t skipped() const { return skipped_; }  // steps that changed nothing
 
  private:
   class Worker;
@@ -71,7 +72,7 @@ class LocalHub {
   bool meet(const std::function<void()>& work);
   void reduce(std::uint32_t rank, std::uint64_t step);
   void merge_trees();
-  double decide(const Norm& norm, double weight, std::uint64_t step) const;
+  double decide(const Norm& norm, double weight, std::uint64_t step);
   StepScalars scalars(double weight, double scale, std::uint64_t time,
                       std::uint64_t examples) const;
   void apply_slice(Range floats, const StepScalars& scalars);
@@ -87,6 +88,7 @@ class LocalHub {
   Buffer values_;
   Buffer state_;
   std::atomic<std::uint64_t> steps_done_;
+  std::atomic<std::uint64_t> skipped_ = 0;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> failed_ = false;
   mutable std::mutex mutex_;  // guards the two below
@@ -98,6 +100,7 @@ class LocalHub {
   std::atomic<std::uint64_t> meeting_ = 0;
   std::vector<Synchronous*> workers_;
   std::vector<Norm> norms_;
+  bool stop_agreed_ = false;  // all threads end before the same step
   double step_weight_ = 0;
   double step_scale_ = 1;
   Buffer sum_;

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "exchange/parsed.h"
 #include "optim/sum.h"
 
 namespace paceline {
@@ -22,30 +23,34 @@ PsClient::PsClient(Loop& loop, const ChunkMap& map, const PsClientOptions& optio
       tell_(std::move(tell)),
       core_(options.core),
       parameters_(Buffer::floats(map.floats())),
+      aside_(map.chunks()),
       ready_floats_(map.chunks()),
       sent_(map.chunks()) {
   PsConnection::Events events;
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
+    if (params.chunk() >= map_.chunks()) throw FrameError("there is no such chunk");
     const Range floats = map_.floats_of(params.chunk());
-    if (params.chunk() >= map_.chunks() || header.payload_bytes != floats.size() * sizeof(float)) {
+    if (header.payload_bytes != floats.size() * sizeof(float)) {
       throw FrameError("parameters of the wrong size");
     }
     const std::lock_guard lock(mutex_);
-    const bool aside = !core_.may_land(params.chunk());
-    landing_[params.chunk()] = aside;
-    if (!aside)
-      return std::as_writable_bytes(parameters_.as_floats().subspan(floats.begin, floats.size()));
-    Staged& staged = staged_[params.chunk()];
-    staged.values = Buffer(header.payload_bytes);
-    return staged.values.bytes();
+    aside_[params.chunk()] = !core_.may_land(params.chunk());
+    if (aside_[params.chunk()]) {
+      Staged& staged = staged_[params.chunk()];
+      staged = {Buffer(header.payload_bytes), {}};
+      return staged.values.bytes();
+    }
+    core_.landing(params.chunk());
+    return std::as_writable_bytes(parameters_.as_floats().subspan(floats.begin, floats.size()));
   };
   events.params = [this](const wire::Params& params, const FrameHeader& header) {
-    if (landing_[params.chunk()]) {
-      staged_[params.chunk()].version = header.base_version;
+    const std::lock_guard lock(mutex_);
+    if (!aside_[params.chunk()]) {
+      carry_out(core_.params(params.chunk(), header.base_version));
       return;
     }
-    const std::lock_guard lock(mutex_);
-    carry_out(core_.params(params.chunk(), header.base_version));
+    staged_.at(params.chunk()).version = header.base_version;
+    if (core_.may_land(params.chunk())) install(params.chunk());
   };
   events.ack = [this](const wire::Ack& ack) {
     const std::lock_guard lock(mutex_);
@@ -72,7 +77,9 @@ void PsClient::carry_out(const WorkerCore::Actions& actions) {
       FrameHeader header;
       header.type = wire::PULL;
       pull->message.SerializeToString(&meta_);
-      connection_->send(map_.server_of(pull->message.chunk()), header, meta_);
+      // With the priority of the chunk's pushes, so that it never overtakes one.
+      const std::uint32_t chunk = pull->message.chunk();
+      connection_->send(map_.server_of(chunk), header, meta_, {}, static_cast<int>(chunk));
     } else if (const auto* tell = std::get_if<WordForChief>(&action)) {
       const bool prepared = std::holds_alternative<wire::Prepared>(tell->message);
       std::visit(
@@ -85,21 +92,14 @@ void PsClient::carry_out(const WorkerCore::Actions& actions) {
 }
 
 void PsClient::told(wire::Type type, std::string_view meta) {
-  const std::string text(meta);
   {
     const std::lock_guard lock(mutex_);
     if (type == wire::PLAN) {
-      wire::Plan plan;
-      plan.ParseFromString(text);
-      carry_out(core_.plan(plan));
+      carry_out(core_.plan(parsed<wire::Plan>(meta)));
     } else if (type == wire::PREPARE) {
-      wire::Prepare prepare;
-      prepare.ParseFromString(text);
-      carry_out(core_.prepare(prepare));
+      carry_out(core_.prepare(parsed<wire::Prepare>(meta)));
     } else if (type == wire::LEASE) {
-      wire::Lease lease;
-      lease.ParseFromString(text);
-      carry_out(core_.lease(lease));
+      carry_out(core_.lease(parsed<wire::Lease>(meta)));
     } else if (type == wire::STOP) {
       core_.stop();
     }
@@ -220,8 +220,8 @@ void PsClient::await(Range floats) {
     {
       const std::lock_guard lock(mutex_);
       core_.set_aside();
+      install_staged();
     }
-    install_staged();
     throw ShareSetAside();
   }
 }
@@ -250,14 +250,14 @@ void PsClient::ready(Range floats) {
 double PsClient::own_scale(const Loss& loss) const {
   if (options_.core.mode == Mode::kSync || !options_.rules.need_whole_step()) return 1;
   const Norm norm = paceline::norm(gradient_->as_floats());
-  if (!norm.finite && options_.rules.nonfinite == Nonfinite::kStop) {
+  const std::optional<double> scale = options_.rules.scale(norm, loss.weight);
+  if (!scale) {
     throw Error(
         fmt::format("{}: the gradient is not finite (NaN or infinity). Lower --rate, set "
                     "--clip, or choose --nonfinite skip",
                     options_.name));
   }
-  if (!norm.finite && options_.rules.nonfinite == Nonfinite::kSkip) return 0;
-  return clip_scale(norm.value() / loss.weight * options_.rules.sum_factor, options_.rules.clip);
+  return *scale;
 }
 
 void PsClient::finish(const Loss& loss, const TreeSum* tree) {
@@ -277,6 +277,7 @@ void PsClient::finish(const Loss& loss, const TreeSum* tree) {
     }
     push(chunk, {packed->bytes(), packed});
   }
+  const std::lock_guard lock(mutex_);
   install_staged();
 }
 
@@ -305,14 +306,22 @@ void PsClient::drain() {
   connection_->wait(quiet, Clock::now() + std::min<Duration>(options_.deadline, kSilentWait));
 }
 
+// Called with the state machine locked, when no share uses the parameters. What is still
+// arriving is installed when it is there.
 void PsClient::install_staged() {
-  for (auto& [chunk, staged] : std::exchange(staged_, {})) {
-    const Range floats = map_.floats_of(chunk);
-    std::memcpy(parameters_.as_floats().data() + floats.begin, staged.values.data(),
-                staged.values.size());
-    const std::lock_guard lock(mutex_);
-    carry_out(core_.params(chunk, staged.version));
+  std::vector<std::uint32_t> arrived;
+  for (const auto& [chunk, staged] : staged_) {
+    if (staged.version) arrived.push_back(chunk);
   }
+  for (const std::uint32_t chunk : arrived) install(chunk);
+}
+
+void PsClient::install(std::uint32_t chunk) {
+  const Staged staged = std::move(staged_.extract(chunk).mapped());
+  const Range floats = map_.floats_of(chunk);
+  std::memcpy(parameters_.as_floats().data() + floats.begin, staged.values.data(),
+              staged.values.size());
+  carry_out(core_.params(chunk, *staged.version));
 }
 
 }  // namespace paceline

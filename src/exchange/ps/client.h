@@ -69,6 +69,7 @@ class PsClient final : public Exchange {
   void wait_for(const std::function<bool()>& done, const std::function<std::string()>& what);
   void push(std::uint32_t chunk, Payload payload);
   void install_staged();
+  void install(std::uint32_t chunk);
   double own_scale(const Loss& loss) const;
   void throw_if_aborted() const;
 
@@ -86,12 +87,12 @@ class PsClient final : public Exchange {
   Buffer parameters_;
   std::shared_ptr<Buffer> gradient_;
   std::vector<std::shared_ptr<Buffer>> gradients_;  // pool: one may still be on its way
-  struct Staged {
-    std::uint64_t version = 0;
+  struct Staged {  // arrived, or still arriving, while the chunk was in use
     Buffer values;
+    std::optional<std::uint64_t> version;  // once it has arrived
   };
-  std::map<std::uint32_t, Staged> staged_;  // arrived while the chunk was in use
-  std::map<std::uint32_t, bool> landing_;   // chunk → whether it lands in staged_
+  std::map<std::uint32_t, Staged> staged_;  // by chunk
+  std::vector<bool> aside_;                 // chunk → whether what arrives is staged
   Contribution contribution_;
   std::vector<std::uint32_t> ready_floats_;  // per chunk: floats announced so far
   std::vector<bool> sent_;

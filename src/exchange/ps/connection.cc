@@ -1,6 +1,7 @@
 #include "exchange/ps/connection.h"
 
 #include "base/error.h"
+#include "exchange/parsed.h"
 #include "net/hello.h"
 #include "net/socket.h"
 
@@ -55,33 +56,19 @@ bool PsConnection::wait(const std::function<bool()>& done, TimePoint deadline) {
   return held;
 }
 
-void PsConnection::poll() {
-  loop_.poll();
-  if (lost_) throw CommError("{}: {}", address_.name, *lost_);
-}
-
 std::span<std::byte> PsConnection::place(Link&, const FrameHeader& header, std::string_view meta) {
-  if (header.type != wire::PARAMS ||
-      !params_.ParseFromArray(meta.data(), static_cast<int>(meta.size()))) {
-    throw FrameError("unexpected payload from a server");
-  }
-  return events_.place(params_, header);
+  if (header.type != wire::PARAMS) throw FrameError("unexpected payload from a server");
+  return events_.place(parsed<wire::Params>(meta), header);
 }
 
 void PsConnection::received(Link&, const FrameHeader& header, std::string_view meta,
                             std::span<std::byte>) {
-  const auto size = static_cast<int>(meta.size());
   if (header.type == wire::PARAMS) {
-    if (!params_.ParseFromArray(meta.data(), size)) throw FrameError("bad metadata");
-    events_.params(params_, header);
+    events_.params(parsed<wire::Params>(meta), header);
   } else if (header.type == wire::ACK) {
-    wire::Ack ack;
-    if (!ack.ParseFromArray(meta.data(), size)) throw FrameError("bad metadata");
-    events_.ack(ack);
+    events_.ack(parsed<wire::Ack>(meta));
   } else if (header.type == wire::REFUSAL) {
-    wire::Refusal refusal;
-    if (!refusal.ParseFromArray(meta.data(), size)) throw FrameError("bad metadata");
-    events_.refusal(refusal);
+    events_.refusal(parsed<wire::Refusal>(meta));
   } else if (header.type == kWelcomeType) {
     ++welcomed_;
   } else {

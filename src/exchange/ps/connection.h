@@ -45,7 +45,6 @@ class PsConnection final : private LinkHandler {
   // Runs the loop until done() or the deadline; returns whether done() held. Throws CommError
   // when a server is lost.
   bool wait(const std::function<bool()>& done, TimePoint deadline);
-  void poll();  // carries on what can be done without waiting
 
   std::string server_name(std::uint32_t server) const;  // "server0 (/tmp/…/server0.sock)"
   LinkCounters counters() const;                        // from any thread
@@ -65,7 +64,6 @@ class PsConnection final : private LinkHandler {
   std::uint32_t welcomed_ = 0;
   std::optional<std::string> lost_;
   bool closing_ = false;
-  wire::Params params_;  // re-used
 };
 
 }  // namespace paceline

@@ -10,10 +10,14 @@ PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration 
   PsConnection::Events events;
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
     if (params.chunk() >= chunks_.size()) throw FrameError("there is no such chunk");
+    if (header.payload_bytes != map_.floats_of(params.chunk()).size() * sizeof(float) * vectors_) {
+      throw FrameError(fmt::format("chunk {} has the wrong size", params.chunk()));
+    }
     chunks_[params.chunk()].payload = Buffer(header.payload_bytes);
     return chunks_[params.chunk()].payload.bytes();
   };
-  events.params = [this](const wire::Params& params, const FrameHeader&) {
+  events.params = [this](const wire::Params& params, const FrameHeader& header) {
+    if (header.base_version != version_) return;  // the late answer to a read that was given up
     if (!std::exchange(chunks_[params.chunk()].done, true)) ++arrived_;
   };
   events.ack = [](const wire::Ack&) {};
@@ -28,7 +32,8 @@ PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration 
 }
 
 void PsReader::read(std::uint64_t version, std::span<float> values, std::span<float> state) {
-  const std::uint64_t slots = state.size() / map_.floats();
+  version_ = version;
+  vectors_ = 1 + state.size() / map_.floats();
   arrived_ = 0;
   refused_.clear();
   for (std::uint32_t chunk = 0; chunk < map_.chunks(); ++chunk) {
@@ -52,10 +57,7 @@ void PsReader::read(std::uint64_t version, std::span<float> values, std::span<fl
   for (std::uint32_t chunk = 0; chunk < map_.chunks(); ++chunk) {
     const Range floats = map_.floats_of(chunk);
     const std::span<const float> payload = std::as_const(chunks_[chunk].payload).as_floats();
-    if (payload.size() != floats.size() * (1 + slots)) {
-      throw CommError("{}: chunk {} of version {} has the wrong size", name_, chunk, version);
-    }
-    for (std::uint64_t vector = 0; vector <= slots; ++vector) {
+    for (std::uint64_t vector = 0; vector < vectors_; ++vector) {
       float* out = vector == 0 ? values.data() : state.data() + (vector - 1) * map_.floats();
       std::copy_n(payload.data() + vector * floats.size(), floats.size(), out + floats.begin);
     }

@@ -34,6 +34,8 @@ class PsReader {
   std::string name_;
   Duration deadline_;
   std::vector<Arriving> chunks_;
+  std::uint64_t version_ = 0;  // that is being read
+  std::uint64_t vectors_ = 1;  // values, and slots of state
   std::uint32_t arrived_ = 0;
   std::string refused_;
   std::unique_ptr<PsConnection> connection_;

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "exchange/parsed.h"
 #include "net/hello.h"
 
 namespace paceline {
@@ -17,7 +18,7 @@ class PsServer::Client final : public LinkHandler {
 
   std::span<std::byte> place(Link&, const FrameHeader& header, std::string_view meta) override {
     if (header.type != wire::PUSH || !greeted_) throw FrameError("unexpected payload");
-    parse(push_, meta);
+    push_ = parsed<wire::Push>(meta);
     const Range tiles{push_.tiles().begin(), push_.tiles().end()};
     if (tiles.begin > tiles.end || tiles.size() > 1'000'000 ||
         header.payload_bytes != server_.shard_.contribution_bytes(push_.chunk(), tiles)) {
@@ -38,9 +39,8 @@ class PsServer::Client final : public LinkHandler {
       const Shard::Contribution contribution = std::move(landing_);
       server_.carry_out(server_.core_.push(sender, push_), &push_, contribution);
     } else if (header.type == wire::PULL) {
-      wire::Pull pull;
-      parse(pull, meta);
-      server_.carry_out(server_.core_.pull(id_, header.incarnation, pull), nullptr, nullptr);
+      server_.carry_out(server_.core_.pull(id_, header.incarnation, parsed<wire::Pull>(meta)),
+                        nullptr, nullptr);
     } else {
       throw FrameError(fmt::format("a server does not know message type {}", header.type));
     }
@@ -52,13 +52,6 @@ class PsServer::Client final : public LinkHandler {
   }
 
  private:
-  template <typename Message>
-  static void parse(Message& message, std::string_view meta) {
-    if (!message.ParseFromArray(meta.data(), static_cast<int>(meta.size()))) {
-      throw FrameError("metadata cannot be parsed");
-    }
-  }
-
   void greet(std::string_view meta) {
     const Hello hello = decode_hello(meta);
     if (hello.config_digest != server_.digest_) {
@@ -180,23 +173,14 @@ void PsServer::tell(const SendToChief& message) {
 }
 
 void PsServer::told(wire::Type type, std::string_view meta) {
-  const std::string text(meta);
   if (type == wire::FENCE) {
-    wire::Fence fence;
-    fence.ParseFromString(text);
-    carry_out(core_.fence(fence), nullptr, nullptr);
+    carry_out(core_.fence(parsed<wire::Fence>(meta)), nullptr, nullptr);
   } else if (type == wire::PIN) {
-    wire::Pin pin;
-    pin.ParseFromString(text);
-    carry_out(core_.pin(pin.version()), nullptr, nullptr);
+    carry_out(core_.pin(parsed<wire::Pin>(meta).version()), nullptr, nullptr);
   } else if (type == wire::UNPIN) {
-    wire::Unpin unpin;
-    unpin.ParseFromString(text);
-    carry_out(core_.unpin(unpin.version()), nullptr, nullptr);
+    carry_out(core_.unpin(parsed<wire::Unpin>(meta).version()), nullptr, nullptr);
   } else if (type == wire::VERDICT) {
-    wire::Verdict verdict;
-    verdict.ParseFromString(text);
-    carry_out(core_.verdict(verdict), nullptr, nullptr);
+    carry_out(core_.verdict(parsed<wire::Verdict>(meta)), nullptr, nullptr);
   } else if (type == wire::STOP) {
     carry_out(core_.stop(), nullptr, nullptr);
   }

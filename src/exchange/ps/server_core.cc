@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "net/frame.h"
 
 namespace paceline {
 namespace {
@@ -36,7 +37,9 @@ ServerCore::ServerCore(const Options& options) : options_(options), version_(opt
 
 ServerCore::Chunk& ServerCore::chunk(std::uint32_t number) {
   const auto found = chunks_.find(number);
-  if (found == chunks_.end()) throw CommError("chunk {} is not this server's", number);
+  if (found == chunks_.end()) {
+    throw FrameError(fmt::format("chunk {} is not this server's", number));
+  }
   return found->second;
 }
 
@@ -59,7 +62,15 @@ const ServerCore::Actions& ServerCore::push(const Sender& sender, const wire::Pu
   if (stopped_) return actions_;
   const Range tiles = range_of(push.tiles());
   if (tiles.begin > tiles.end || tiles.end > options_.grid.tiles(push.step())) {
-    throw CommError("tiles {}–{} of step {} do not exist", tiles.begin, tiles.end, push.step());
+    throw FrameError(
+        fmt::format("tiles {}–{} of step {} do not exist", tiles.begin, tiles.end, push.step()));
+  }
+  if (push.step() >= options_.last_version) {
+    throw FrameError(fmt::format("step {} is beyond the run's end", push.step()));
+  }
+  if (!std::isfinite(push.weight()) || push.weight() < 0 || !std::isfinite(push.scale())) {
+    throw FrameError(
+        fmt::format("a contribution of weight {} and scale {}", push.weight(), push.scale()));
   }
   if (dead_.contains(sender.incarnation)) {
     refuse(sender.client, push.chunk(), push.step(), wire::Refusal::FENCED);
@@ -106,10 +117,11 @@ void ServerCore::push_async(const Sender& sender, const wire::Push& push) {
   }
   if (chunk.applied.add(push.step())) {
     ++chunk.version;
-    const bool skip = push.scale() == 0;
-    actions_.push_back(Apply{push.chunk(), push.step(), push.weight(), push.scale(), chunk.version,
-                             chunk.examples});
-    chunk.examples += push.examples();
+    const double scale = push.weight() > 0 ? push.scale() : 0;
+    const bool skip = scale == 0;
+    actions_.push_back(
+        Apply{push.chunk(), push.step(), push.weight(), scale, chunk.version, chunk.examples});
+    chunk.examples += options_.grid.positions(push.step()).size();
     if (skip && push.chunk() == options_.chunks.front()) tally_.set_skipped(tally_.skipped() + 1);
     count(push);
   }
@@ -195,8 +207,8 @@ const ServerCore::Actions& ServerCore::verdict(const wire::Verdict& verdict) {
 }
 
 void ServerCore::decide(double sum_of_squares, bool finite) {
-  const StepRules& rules = options_.rules;
-  if (!finite && rules.nonfinite == Nonfinite::kStop) {
+  scale_ = options_.rules.scale({sum_of_squares, finite}, chunks_.begin()->second.weight);
+  if (!scale_) {
     stopped_ = true;
     actions_.push_back(FailRun{
         fmt::format("the gradient of step {} is not finite (NaN or infinity); version {} is kept. "
@@ -204,22 +216,14 @@ void ServerCore::decide(double sum_of_squares, bool finite) {
                     version_, version_)});
     return;
   }
-  scale_ = 1.0;
-  if (!finite && rules.nonfinite == Nonfinite::kSkip) {
-    scale_ = 0.0;
-    tally_.set_skipped(tally_.skipped() + 1);
-  } else if (rules.clip > 0 && finite) {
-    const double weight = chunks_.begin()->second.weight;
-    const double norm = std::sqrt(sum_of_squares) / weight * rules.sum_factor;
-    if (norm > rules.clip) scale_ = rules.clip / norm;
-  }
+  if (*scale_ == 0) tally_.set_skipped(tally_.skipped() + 1);
   settle();
 }
 
 void ServerCore::apply_open(std::uint32_t number, Chunk& chunk, double scale) {
   ++chunk.version;
-  actions_.push_back(Apply{number, version_, chunk.weight, scale, chunk.version,
-                           options_.grid.examples_before(version_)});
+  actions_.push_back(Apply{number, version_, chunk.weight, chunk.weight > 0 ? scale : 0,
+                           chunk.version, options_.grid.examples_before(version_)});
   answer_waiting(number, chunk);
 }
 

@@ -90,10 +90,10 @@ class ServerCore {
     std::vector<std::uint32_t> chunks;  // this server's, ascending
     std::uint32_t servers = 1;
     std::uint64_t staleness = 0;
-    std::uint64_t version = 0;       // to start from
-    std::vector<Range> applied;      // async: the steps it stands for, if not all below it
-    std::uint64_t last_version = 0;  // the run's end: pinned
-    std::size_t most_pins = 4;       // further progress waits for an UNPIN
+    std::uint64_t version = 0;          // to start from
+    std::vector<Range> applied;         // async: the steps it stands for, if not all below it
+    std::uint64_t last_version = 0;     // the run's end: pinned
+    std::size_t most_pins = kMostPins;  // sync: further progress waits for an UNPIN
   };
   explicit ServerCore(const Options& options);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "net/frame.h"
 
 namespace paceline {
 
@@ -17,6 +18,7 @@ const WorkerCore::Actions& WorkerCore::plan(const wire::Plan& message) {
   for (const auto& entry : message.entries()) {
     plan.entries.push_back({entry.worker(), entry.weight()});
   }
+  if (!plans_.accepts(plan)) throw FrameError("a plan that is older than the one in force");
   if (prepared_ && plan.epoch >= *prepared_) prepared_.reset();
   plans_.add(std::move(plan));
   for (const auto& share : message.adopt()) {
@@ -38,6 +40,7 @@ const WorkerCore::Actions& WorkerCore::prepare(const wire::Prepare& message) {
 const WorkerCore::Actions& WorkerCore::lease(const wire::Lease& lease) {
   actions_.clear();
   for (const auto& steps : lease.steps()) {
+    if (steps.end() > options_.last_version) throw FrameError("a lease beyond the run's end");
     for (std::uint64_t step = steps.begin(); step < steps.end(); ++step) leases_.push_back(step);
   }
   return actions_;

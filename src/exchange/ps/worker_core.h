@@ -78,13 +78,14 @@ class WorkerCore {
   bool superseded() const;
   void set_aside();
 
-  // Whether arriving parameters of `chunk` may overwrite the ones in use.
+  // Whether arriving parameters of `chunk` may overwrite the ones in memory. When they
+  // begin to, landing() says so: until params() there is no version in hand.
   bool may_land(std::uint32_t chunk) const;
+  void landing(std::uint32_t chunk) { chunks_.at(chunk).have.reset(); }
   bool stopping() const { return stopping_; }
   bool quiet() const { return !current_ && acknowledged_ == 0 && !unacknowledged(); }
   // The share that will probably follow `share`: for reading ahead.
   std::optional<Share> after(const Share& share) const;
-  std::uint64_t next_step() const { return next_step_; }
   std::uint64_t current_step() const { return current_ ? current_->share.step : next_step_; }
 
  private:

@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/error.h"
 #include "exchange/ps/scripted_server.h"
+#include "net/frame.h"
 
 namespace paceline {
 namespace {
@@ -64,10 +64,10 @@ TEST(SyncServer, RefusesWhatIsNotOfTheOpenStep) {
 
 TEST(SyncServer, ThrowsForWhatDoesNotExist) {
   ScriptedServer server;
-  EXPECT_THROW(server.push(1, 0, 0, {0, 5}), CommError);
-  EXPECT_THROW(server.push(1, 0, 0, {3, 2}), CommError);
-  EXPECT_THROW(server.push(1, 8, 0, {0, 1}), CommError);
-  EXPECT_THROW(server.pull(1, 8, 0), CommError);
+  EXPECT_THROW(server.push(1, 0, 0, {0, 5}), FrameError);
+  EXPECT_THROW(server.push(1, 0, 0, {3, 2}), FrameError);
+  EXPECT_THROW(server.push(1, 8, 0, {0, 1}), FrameError);
+  EXPECT_THROW(server.pull(1, 8, 0), FrameError);
 }
 
 TEST(SyncServer, AnswersAPullWithExactlyThatVersion) {

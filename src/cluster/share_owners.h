@@ -1,0 +1,48 @@
+// Synchronous mode: who owes which share of a step. The plan in force says it, until the
+// share of a lost worker changes hands.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "data/share.h"
+#include "exchange/plan.h"
+
+namespace paceline {
+
+class ShareOwners {
+ public:
+  struct Adopted {
+    Share share;
+    std::uint32_t plan;  // epoch of the plan that cut it
+  };
+
+  explicit ShareOwners(const Grid& grid) : grid_(grid) {}
+
+  void add(Plan plan);
+  std::uint64_t last_start() const { return last_start_; }  // of the newest plan
+
+  // Deals the shares of `dead` in `steps`, whole, to the heirs in turn; returns what each
+  // inherits. Steps before these are complete and forgotten.
+  std::map<std::uint32_t, std::vector<Adopted>> reassign(Range steps,
+                                                         const std::set<std::uint32_t>& dead,
+                                                         const std::vector<std::uint32_t>& heirs);
+
+  // The workers that owe any of these tiles.
+  std::vector<std::uint32_t> owing(std::uint64_t step, const std::vector<Range>& tiles) const;
+
+ private:
+  struct Inheritance {
+    Share share;
+    std::uint32_t owner;
+  };
+
+  Grid grid_;
+  PlanBook plans_;
+  std::uint64_t last_start_ = 0;
+  std::vector<Inheritance> inherited_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,39 @@
+#include "train/member_line.h"
+
+#include "exchange/parsed.h"
+#include "net/hello.h"
+
+namespace paceline {
+
+std::span<std::byte> MemberLine::place(Link&, const FrameHeader&, std::string_view) {
+  throw FrameError("the chief takes no payloads");
+}
+
+void MemberLine::received(Link&, const FrameHeader& header, std::string_view meta,
+                          std::span<std::byte>) {
+  heard = Clock::now();
+  if (header.type == kHelloType) return greet(meta);
+  if (!greeted_) throw FrameError("the first message is not a hello");
+  if (incarnation != 0) return events_.told(*this, static_cast<wire::Type>(header.type), meta);
+  if (header.type != wire::REGISTER) throw FrameError("not registered");
+  who = parsed<wire::Register>(meta);
+  events_.entered(*this, who);
+}
+
+void MemberLine::closed(Link&, const std::string& reason) {
+  events_.closed(*this, goodbye && !goodbye->empty() ? *goodbye : reason);
+}
+
+void MemberLine::greet(std::string_view meta) {
+  const Hello hello = decode_hello(meta);
+  if (hello.config_digest != digest_) {
+    return refuse(*link_, "the chief was started with another configuration than this " +
+                              hello.role + ": start all roles with the same config.toml");
+  }
+  greeted_ = true;
+  FrameHeader welcome;
+  welcome.type = kWelcomeType;
+  link_->send(welcome, {});
+}
+
+}  // namespace paceline

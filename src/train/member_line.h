@@ -1,0 +1,49 @@
+// One member's line, from the chief's side: the greeting, and what is known of the member.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "exchange/protocol.pb.h"
+#include "net/link.h"
+
+namespace paceline {
+
+class MemberLine final : public LinkHandler {
+ public:
+  struct Events {
+    std::function<void(MemberLine&, const wire::Register&)> entered;  // sets the incarnation
+    std::function<void(MemberLine&, wire::Type, std::string_view meta)> told;
+    std::function<void(MemberLine&, const std::string& reason)> closed;
+  };
+  // `events` outlives the line.
+  MemberLine(std::shared_ptr<Link> link, std::string digest, const Events& events)
+      : link_(std::move(link)), digest_(std::move(digest)), events_(events) {}
+
+  Link& link() { return *link_; }
+  const Link& link() const { return *link_; }
+
+  std::uint32_t incarnation = 0;  // 0: not registered
+  wire::Register who;
+  TimePoint heard;
+  wire::Heartbeat figures;             // as of the last heartbeat
+  std::optional<std::string> goodbye;  // its last word, with the error if there was one
+  double finished = 0;                 // seconds into the run
+
+ private:
+  std::span<std::byte> place(Link& link, const FrameHeader& header, std::string_view meta) override;
+  void received(Link& link, const FrameHeader& header, std::string_view meta,
+                std::span<std::byte> payload) override;
+  void closed(Link& link, const std::string& reason) override;
+  void greet(std::string_view meta);
+
+  std::shared_ptr<Link> link_;
+  std::string digest_;  // of the configuration that all roles share
+  const Events& events_;
+  bool greeted_ = false;
+};
+
+}  // namespace paceline

@@ -1,0 +1,102 @@
+#!/bin/bash
+# The launcher script in a project of one source file: it builds, builds anew what has
+# changed, shows what fails, and passes arguments, output and exit code through.
+set -euo pipefail
+source=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+mkdir -p tools cmake src apps
+cp "$source/paceline" .
+cp "$source/tools/packages" tools/
+cat >packages.txt <<'EOF'
+[build]
+cmake  # is there
+EOF
+cat >CMakePresets.json <<'EOF'
+{"version": 4, "configurePresets": [
+  {"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}
+EOF
+cat >CMakeLists.txt <<'EOF'
+cmake_minimum_required(VERSION 3.25)
+project(Small LANGUAGES CXX)
+add_executable(paceline src/main.cc)
+set_target_properties(paceline PROPERTIES RUNTIME_OUTPUT_DIRECTORY apps)
+EOF
+program() { # prints its arguments and ends with code $1
+  cat >src/main.cc <<EOF
+#include <cstdio>
+int main(int count, char** words) {
+  for (int i = 1; i < count; ++i) std::printf("<%s>\n", words[i]);
+  return $1;
+}
+EOF
+}
+
+failed=0
+passed=0
+check() { # check WHAT CONDITION…
+  local what=$1
+  shift
+  if "$@"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+    printf 'FAILED: %s\n' "$what"
+    sed 's/^/  | /' output
+  fi
+}
+launch() {
+  code=0
+  ./paceline "$@" >output 2>&1 || code=$?
+}
+says() { grep -qF -- "$1" output; }
+says_not() { ! says "$1"; }
+
+program 7
+launch "two words" --flag ''
+check "the exit code is the program's" [ $code = 7 ]
+check "arguments arrive as they are" [ "$(grep '^<' output | tr '\n' ' ')" = "<two words> <--flag> <> " ]
+check "the build shows its progress" says "building paceline ["
+check "the build shows no compiler output" says_not "main.cc"
+
+launch again
+check "what is built is not built again" says_not "building"
+check "it still runs" says "<again>"
+
+sleep 1
+program 8
+launch
+check "what has changed is built again" [ $code = 8 ]
+
+(cd / && "$work/paceline" elsewhere) >output 2>&1 || true
+check "it runs from any folder" says "<elsewhere>"
+ln -s "$work/paceline" "$work/link"
+./link linked >output 2>&1 || true
+check "it runs through a link" says "<linked>"
+
+sleep 1
+echo 'int main() { return nonsense; }' >src/main.cc
+launch
+check "a failing build ends with 1" [ $code = 1 ]
+check "a failing build shows the compiler's words" says "nonsense"
+check "a failing build says where the rest is" says "build.log"
+
+sleep 1
+program 0
+echo 'no-such-package-anywhere  # is not there' >>packages.txt
+mkdir refusing
+printf '#!/bin/sh\nexit 1\n' >refusing/sudo
+chmod +x refusing/sudo
+chmod -R a+rwX "$work"
+nobody=
+[ "$(id -u)" != 0 ] || nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+code=0
+PATH=$work/refusing:$PATH $nobody ./paceline </dev/null >output 2>&1 || code=$?
+check "without root it ends with 1" [ $code = 1 ]
+check "without root it says what to run" \
+  says "apt-get install -y --no-install-recommends no-such-package-anywhere"
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,182 @@
+// Wrong input of every kind ends a run with a sentence and its exit code.
+#include "data/idx_files.h"
+#include "system/run_fixture.h"
+
+namespace paceline {
+namespace {
+
+struct BadRun {
+  const char* name;
+  Arguments arguments;
+  int code;
+  const char* says;
+};
+
+class BadInput : public SyntheticRun, public ::testing::WithParamInterface<BadRun> {};
+
+TEST_P(BadInput, EndsWithASentenceAndItsCode) {
+  const BadRun& bad = GetParam();
+  const Result result = paceline(train("run", bad.arguments));
+  EXPECT_EQ(result.code, bad.code) << result.output;
+  EXPECT_NE(result.output.find(bad.says), std::string::npos) << result.output;
+}
+
+std::ostream& operator<<(std::ostream& out, const BadRun& bad) {
+  return out << bad.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    System, BadInput,
+    ::testing::Values(
+        BadRun{"UnknownFlag", {"--batcch", "3"}, 2, "--batch"},
+        BadRun{"BadValue", {"--epochs", "0"}, 2, "epochs"},
+        BadRun{"NoSuchDirectory", {"--run-dir", "/dev/null/run"}, 3, "/dev/null/run"},
+        BadRun{"TooLittleMemory", {"--memory-limit", "1M"}, 5, "available"},
+        BadRun{"NotLoopback", {"--transport", "tcp", "--listen", "0.0.0.0"}, 2, "--insecure"},
+        BadRun{"NotFinite", {"--rate", "1e38"}, 1, "not finite"}),
+    [](const auto& bad) { return std::string(bad.param.name); });
+
+using Train = SyntheticRun;
+
+TEST_F(Train, APortInUseIsNamed) {
+  const Taken taken = take_port();
+  const std::string port = std::to_string(taken.port);
+  const Result result = paceline(train("run", {"--transport", "tcp", "--port", port}));
+  EXPECT_EQ(result.code, 4) << result.output;
+  EXPECT_NE(result.output.find(port), std::string::npos) << result.output;
+}
+
+TEST_F(Train, ARunDirectoryIsNotOverwritten) {
+  run("run", {"--epochs", "1"});
+  const Result again = paceline(train("run", {}));
+  EXPECT_EQ(again.code, 2);
+  EXPECT_NE(again.output.find("already has a run"), std::string::npos) << again.output;
+}
+
+TEST_F(Train, ResumingNothingIsNamed) {
+  const Result result = paceline({"train", "--resume", "/dev/null/none"});
+  EXPECT_EQ(result.code, 2) << result.output;
+  EXPECT_NE(result.output.find("/dev/null/none"), std::string::npos) << result.output;
+}
+
+TEST_F(Train, ADamagedCheckpointIsNamed) {
+  run("run", {});
+  for (const auto& entry : std::filesystem::directory_iterator(path("run") / "checkpoints")) {
+    std::fstream file(entry.path(), std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(-100, std::ios::end);
+    file.write("damage", 6);
+  }
+  const Result result =
+      paceline({"train", "--resume", path("run").string(), "--epochs", "9", "--quiet"});
+  EXPECT_EQ(result.code, 3) << result.output;
+  EXPECT_NE(result.output.find("checksum"), std::string::npos) << result.output;
+}
+
+// The recipe is a file of the user's.
+class BadRecipe : public SyntheticRun {
+ protected:
+  Result train_with(const std::string& text) const {
+    std::ofstream(path("own.toml")) << text;
+    return paceline({"train", path("own.toml").string(), "--run-dir", path("run").string()});
+  }
+};
+
+TEST_F(BadRecipe, WithAnUnknownKeyGetsASuggestion) {
+  const Result result = train_with("schema = 1\nbatcch = 10\n");
+  EXPECT_EQ(result.code, 2) << result.output;
+  EXPECT_NE(result.output.find("batch"), std::string::npos) << result.output;
+}
+
+TEST_F(BadRecipe, OfAnotherSchemaIsRefused) {
+  const Result result = train_with("schema = 99\n");
+  EXPECT_EQ(result.code, 2) << result.output;
+  EXPECT_NE(result.output.find("schema"), std::string::npos) << result.output;
+}
+
+TEST_F(BadRecipe, ThatIsNoTomlIsRefusedWithItsLine) {
+  const Result result = train_with("schema = 1\nbatch = = 3\n");
+  EXPECT_EQ(result.code, 2) << result.output;
+  EXPECT_NE(result.output.find("own.toml"), std::string::npos) << result.output;
+}
+
+// A small image set of our own in the format of MNIST; each test spoils one file.
+class IdxRun : public SyntheticRun {
+ protected:
+  IdxRun() {
+    std::filesystem::create_directories(data_);
+    write_gzip(data_ / "train-images-idx3-ubyte.gz", image_bytes(500, 8, 8));
+    write_gzip(data_ / "train-labels-idx1-ubyte.gz", label_bytes(500));
+    write_gzip(data_ / "t10k-images-idx3-ubyte.gz", image_bytes(100, 8, 8));
+    write_gzip(data_ / "t10k-labels-idx1-ubyte.gz", label_bytes(100));
+  }
+  Result train() const {
+    return paceline({"train", "mnist", "--data", "idx", "--data-dir", data_.string(), "--quiet",
+                     "--epochs", "2", "--run-dir", path("run").string()});
+  }
+  void expect_refused(const std::string& file) const {
+    const Result result = train();
+    EXPECT_EQ(result.code, 3) << result.output;
+    EXPECT_NE(result.output.find(file), std::string::npos) << result.output;
+  }
+  std::filesystem::path data_ = path("data");
+};
+
+TEST_F(IdxRun, TrainsAndPredictsWhatEvaluateCounts) {
+  const Result trained = train();
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  const Result predicted = paceline({"predict", path("run").string(), "--input",
+                                     (data_ / "t10k-images-idx3-ubyte.gz").string(), "--output",
+                                     path("labels").string()});
+  ASSERT_EQ(predicted.code, 0) << predicted.output;
+  std::ifstream labels(path("labels"));
+  int examples = 0;
+  int right = 0;
+  for (int label = 0; labels >> label; ++examples) right += label == examples % 10 ? 1 : 0;
+  EXPECT_EQ(examples, 100);
+  EXPECT_DOUBLE_EQ(right / 100.0, summary("run")["test_accuracy"]);
+}
+
+TEST_F(IdxRun, ALabelThatIsNoClassIsNamed) {
+  std::string labels = label_bytes(500);
+  labels.back() = 11;
+  write_gzip(data_ / "train-labels-idx1-ubyte.gz", labels);
+  expect_refused("train-labels-idx1-ubyte.gz");
+}
+
+TEST_F(IdxRun, ATruncatedArchiveIsNamed) {
+  const auto file = data_ / "train-images-idx3-ubyte.gz";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  expect_refused(file.filename());
+}
+
+TEST_F(IdxRun, AMissingFileIsNamed) {
+  std::filesystem::remove(data_ / "t10k-labels-idx1-ubyte.gz");
+  expect_refused("t10k-labels-idx1-ubyte");
+}
+
+TEST_F(IdxRun, AFileOfSomethingElseIsNamed) {
+  write_plain(data_ / "train-images-idx3-ubyte.gz", "this is not an IDX file");
+  expect_refused("train-images-idx3-ubyte.gz");
+}
+
+TEST_F(IdxRun, LabelsForOtherImagesAreNamed) {
+  write_gzip(data_ / "t10k-labels-idx1-ubyte.gz", label_bytes(99));
+  expect_refused("t10k-labels-idx1-ubyte.gz");
+}
+
+// A file system of 128 KiB of the test's own, in a mount namespace that ends with the run.
+TEST_F(Train, AFullDiskEndsTheRunAndLeavesNoHalfCheckpoint) {
+  std::filesystem::create_directories(path("small"));
+  const Arguments arguments = train("small/run", {"--synthetic-width", "4096"});
+  const std::string script = "mount -t tmpfs -o size=128k tmpfs " + path("small").string() +
+                             " && \"$@\"; code=$?; ls " + path("small").string() +
+                             "/run/checkpoints; exit $code";
+  PacelineProcess process(dir_.path(), arguments,
+                          {"unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"});
+  EXPECT_EQ(process.wait(), 3) << process.output();
+  EXPECT_NE(process.output().find("No space left"), std::string::npos) << process.output();
+  EXPECT_EQ(process.output().find(".ckpt\n"), std::string::npos) << process.output();
+}
+
+}  // namespace
+}  // namespace paceline

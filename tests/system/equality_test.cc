@@ -1,0 +1,57 @@
+// A synchronous run ends with the weights of one process, however it is cut.
+#include <cmath>
+
+#include "system/run_fixture.h"
+
+namespace paceline {
+namespace {
+
+// Largest difference, relative to the largest parameter.
+double difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double largest = 0;
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(a[i])));
+    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  }
+  return most / largest;
+}
+
+// The sums of a step are rounded in another order when its shares are others.
+constexpr double kTolerance = 2e-5;
+
+class Equality : public SyntheticRun, public ::testing::WithParamInterface<int> {
+ protected:
+  // Trains with the given number of workers: on threads, and with 1, 2 and 3 servers.
+  void run_all(const Arguments& common) {
+    const std::string workers = std::to_string(GetParam());
+    const auto with = [&](Arguments more) {
+      more.insert(more.end(), common.begin(), common.end());
+      return more;
+    };
+    run("one", with({"--exchange", "local", "--workers", "1"}));
+    run("local", with({"--exchange", "local", "--workers", workers}));
+    for (const char* servers : {"1", "2", "3"}) {
+      run(std::string("ps") + servers, with({"--workers", workers, "--servers", servers}));
+    }
+  }
+};
+
+TEST_P(Equality, WithinRounding) {
+  run_all({});
+  for (const char* name : {"local", "ps1", "ps2", "ps3"}) {
+    EXPECT_LT(difference(parameters("one"), parameters(name)), kTolerance) << name;
+  }
+}
+
+TEST_P(Equality, BitForBitWhenDeterministic) {
+  run_all({"--deterministic", "--optimizer", "momentum", "--rate", "0.05"});
+  for (const char* name : {"local", "ps1", "ps2", "ps3"}) {
+    EXPECT_EQ(parameters("one"), parameters(name)) << name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, Equality, ::testing::Values(1, 2, 3, 5));
+
+}  // namespace
+}  // namespace paceline

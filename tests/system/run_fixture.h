@@ -1,0 +1,68 @@
+// Whole runs with real processes on small generated data.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/temp_dir.h"
+#include "system/paceline_process.h"
+
+namespace paceline {
+
+using Arguments = std::vector<std::string>;
+
+class SyntheticRun : public ::testing::Test {
+ protected:
+  std::filesystem::path path(const std::string& name) const { return dir_.path() / name; }
+
+  // 997 examples in batches of 100: neither divides by the workers, tiles or servers.
+  Arguments train(const std::string& name, const Arguments& more) const {
+    // clang-format off
+    Arguments arguments = {
+        "train", "synthetic", "--run-dir", path(name).string(), "--quiet",
+        "--synthetic-examples", "997", "--synthetic-test-examples", "200",
+        "--synthetic-width", "61", "--batch", "100", "--epochs", "3", "--rate", "0.2"};
+    // clang-format on
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  Result paceline(const Arguments& arguments) const {
+    return paceline::paceline(dir_.path(), arguments);
+  }
+  void run(const std::string& name, const Arguments& more) const {
+    const Result result = paceline(train(name, more));
+    ASSERT_EQ(result.code, 0) << name << ":\n" << result.output;
+  }
+  std::vector<float> parameters(const std::string& name) const {
+    return final_parameters(path(name));
+  }
+  nlohmann::json summary(const std::string& name) const { return summary_of(path(name)); }
+
+  TempDir dir_;
+};
+
+// Long enough to be hit in the middle: the epochs are many and short.
+class LongRun : public SyntheticRun {
+ protected:
+  Arguments train(const std::string& name, const Arguments& more) const {
+    Arguments arguments = {"--epochs", "3000", "--checkpoint-every", "500"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return SyntheticRun::train(name, arguments);
+  }
+  bool has_begun(const std::string& name) const {
+    return eventually(20, [&] {
+      std::ifstream in(path(name) / "metrics.jsonl");
+      std::string line;
+      return static_cast<bool>(std::getline(in, line));
+    });
+  }
+  std::string log(const std::string& name, const std::string& role) const {
+    return read_text(path(name) / "logs" / (role + ".log"));
+  }
+};
+
+}  // namespace paceline
