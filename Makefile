@@ -28,8 +28,7 @@ test-tsan: packages ## all tests under the thread sanitizer
 	cmake --build build/tsan -j $(JOBS)
 	ctest --test-dir build/tsan --output-on-failure -j $(JOBS)
 
-ci: ## what .ci/run runs: all of the above
-	bash .ci/run
+ci: test-asan test-tsan test ## all of the above: what .ci/run runs
 
 check: packages ## layers of the source tree, paths in the documentation, formatting
 	tools/check_layers

@@ -64,7 +64,8 @@ std::vector<double> push_and_pull(const Setting& setting, const std::string& add
   options.core.last_version = setting.steps;
   options.name = "worker";
   PsAddress servers;
-  servers.servers = {address};
+  servers.servers.emplace_back().set_name("server");
+  servers.servers.back().set_address(address);
   servers.run = kRun;
   servers.digest = kDigest;
   servers.role = "worker";

@@ -43,6 +43,16 @@ std::vector<std::uint32_t> ChiefCore::live(Role role) const {
   return found;
 }
 
+std::vector<wire::ServerAt> ChiefCore::servers() const {
+  std::vector<wire::ServerAt> servers;
+  for (const auto& [incarnation, member] : members_) {
+    if (member.role != Role::kServer) continue;
+    servers.emplace_back().set_name(member.name);
+    servers.back().set_address(member.address);
+  }
+  return servers;
+}
+
 const ClusterMember* ChiefCore::member(std::uint32_t incarnation) const {
   const auto found = members_.find(incarnation);
   return found == members_.end() ? nullptr : &found->second;
@@ -123,9 +133,7 @@ const ChiefCore::Actions& ChiefCore::ready(std::uint32_t server) {
 
 void ChiefCore::begin(ClusterMember& member, std::uint64_t version, wire::Plan plan) {
   wire::Begin begin;
-  for (const auto& [incarnation, server] : members_) {
-    if (server.role == Role::kServer) begin.add_servers(server.address);
-  }
+  for (const wire::ServerAt& server : servers()) *begin.add_servers() = server;
   begin.set_version(version);
   if (options_.mode == Mode::kSync) *begin.mutable_plan() = std::move(plan);
   member.begun = true;
@@ -509,7 +517,21 @@ const ChiefCore::Actions& ChiefCore::quiet(std::uint32_t worker) {
 
 const ChiefCore::Actions& ChiefCore::hurry() {
   actions_.clear();
-  if (stopping_ && !finished_) stop_servers();
+  if (!stopping_ || finished_ || saving_) return actions_;
+  if (!servers_told_) {
+    stop_servers();
+    return actions_;
+  }
+  if (!std::exchange(hurried_, true)) return actions_;
+  std::vector<std::string> silent;
+  for (const std::uint32_t server : live(Role::kServer)) {
+    if (!stopped_.contains(server)) silent.push_back(members_.at(server).name);
+  }
+  actions_.push_back(
+      Notice{fmt::format("{} does not say where it stopped; the last checkpoint is that of version "
+                         "{}",
+                         join(silent, ", "), last_saved_)});
+  finish();
   return actions_;
 }
 

@@ -109,7 +109,9 @@ class ChiefCore {
   const Actions& fail(const std::string& reason, ExitCode code);
   const Actions& stopped(std::uint32_t server, const wire::Stopped& stopped);
   const Actions& quiet(std::uint32_t worker);  // it has finished what it had begun
-  const Actions& hurry();                      // do not wait for workers any longer
+  // Called now and then while it is stopping: first workers are not waited for any longer,
+  // then servers.
+  const Actions& hurry();
 
   std::uint64_t watermark() const { return watermark_; }
   std::uint64_t examples_done() const;
@@ -117,6 +119,8 @@ class ChiefCore {
   const std::map<std::uint32_t, ClusterMember>& members() const { return members_; }
   const RangeSet& leases_done() const { return leases_.done(); }
   bool started() const { return started_; }
+  bool stopping() const { return stopping_; }
+  std::vector<wire::ServerAt> servers() const;  // by index
   // Why another member of this role cannot take part; empty: it can.
   std::string unwelcome(Role role) const;
   // Who owes which tiles of `step`: for messages to people.
@@ -186,6 +190,7 @@ class ChiefCore {
   std::string stop_reason_;
   ExitCode stop_code_ = ExitCode::kOk;
   bool servers_told_ = false;                       // to stop
+  bool hurried_ = false;                            // since then
   std::set<std::uint32_t> quiet_;                   // workers
   std::map<std::uint32_t, wire::Stopped> stopped_;  // by server
   std::optional<std::uint64_t> saving_;             // the version that is saved at the end

@@ -15,7 +15,9 @@
 namespace paceline {
 namespace {
 
-constexpr Duration kGrace = std::chrono::milliseconds(1500);  // for members to stop, to leave
+// A run that is stopped is over within two seconds, whoever is silent: this long for workers
+// to finish what they have begun, once or twice as long for servers to say where they are.
+constexpr Duration kPatience = std::chrono::milliseconds(600);
 
 Role role_of(const std::string& text) {
   if (text == "server") return Role::kServer;
@@ -129,7 +131,6 @@ void Chief::interrupt() {
   loop_.post([this] {
     if (ended_) return;
     carry_out(core_->stop("interrupted"));
-    hurry_ = loop_.after(kGrace, [this] { carry_out(core_->hurry()); });
   });
 }
 
@@ -288,9 +289,22 @@ void Chief::look_for_stalls() {
   }
   const std::string owing = core_->owners(core_->watermark(), missing_);
   journal_.warning(fmt::format(
-      "no progress for {} at step {}{}{}. If these roles are alive but slow, raise --deadline",
+      "no progress for {} at step {}{}{}{}. If these roles are alive but slow, raise --deadline",
       format_duration(still), core_->watermark(),
-      owing.empty() ? "" : ": contributions are missing from " + owing, waits));
+      owing.empty() ? "" : ": contributions are missing from " + owing, waits, silences()));
+}
+
+// Members that have missed some heartbeats.
+std::string Chief::silences() const {
+  const Duration usual = std::max<Duration>(4 * role_.config.heartbeat, std::chrono::seconds(1));
+  std::string text;
+  for (const auto& line : lines_) {
+    const ClusterMember* member = core_->member(line->incarnation);
+    const Duration silence = Clock::now() - line->heard;
+    if (member == nullptr || !member->live || line->goodbye || silence < usual) continue;
+    text += fmt::format("; nothing heard from {} for {}", member->name, format_duration(silence));
+  }
+  return text;
 }
 
 // ---- actions ---------------------------------------------------------------------------
@@ -332,16 +346,18 @@ void Chief::carry_out(const ChiefCore::Actions& actions) {
       end(*ended);
     }
   }
+  if (core_->stopping() && !ended_ && !hurrying_) {
+    hurrying_ = true;
+    hurry_ = loop_.every(kPatience, [this] {
+      if (!ended_) carry_out(core_->hurry());
+    });
+  }
 }
 
 void Chief::save(const SaveCheckpoint& checkpoint) {
   if (!saver_) {
-    std::vector<std::string> servers;
-    for (const auto& [incarnation, member] : core_->members()) {
-      if (member.role == Role::kServer) servers.push_back(member.address);
-    }
     saver_ = std::make_unique<Saver>(
-        role_.config, parts_.chunks, ps_address(role_, "chief", std::move(servers), 0),
+        role_.config, parts_.chunks, ps_address(role_, "chief", core_->servers(), 0),
         [this](std::uint64_t version, const std::string& error) {
           loop_.post([this, version, error] {
             if (error.empty()) return carry_out(core_->saved(version));
@@ -363,7 +379,8 @@ void Chief::save(const SaveCheckpoint& checkpoint) {
 void Chief::end(const RunEnded& ended) {
   if (ended_) return;
   ended_ = ended;
-  hurry_ = loop_.after(kGrace, [this] { loop_.stop(); });
+  if (!ended.error.empty()) ended_->error += silences();
+  leave_ = loop_.after(kPatience, [this] { loop_.stop(); });
   if (all_gone()) loop_.stop();
 }
 

@@ -48,6 +48,7 @@ class Chief {
   void lost(MemberLine& line, const std::string& reason);
   void look_after_members();
   void look_for_stalls();
+  std::string silences() const;
   void save(const SaveCheckpoint& checkpoint);
   void end(const RunEnded& ended);
   bool all_gone() const;
@@ -65,6 +66,8 @@ class Chief {
   Loop::Token checks_;
   Loop::Token start_limit_;
   Loop::Token hurry_;
+  bool hurrying_ = false;
+  Loop::Token leave_;
   std::optional<RunEnded> ended_;
   TimePoint progressed_;
   std::uint64_t last_version_seen_ = 0;

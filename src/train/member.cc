@@ -21,7 +21,7 @@ ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
 }
 
 PsAddress ps_address(const RoleContext& role, const std::string& kind,
-                     std::vector<std::string> servers, std::uint32_t incarnation) {
+                     std::vector<wire::ServerAt> servers, std::uint32_t incarnation) {
   return {std::move(servers), run_id(role.digest), role.digest, kind, role.name, incarnation};
 }
 

@@ -23,7 +23,7 @@ ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
 
 // How a role reaches the servers.
 PsAddress ps_address(const RoleContext& role, const std::string& kind,
-                     std::vector<std::string> servers, std::uint32_t incarnation);
+                     std::vector<wire::ServerAt> servers, std::uint32_t incarnation);
 
 // Tells the chief that this role cannot go on, and why: the run ends.
 ChiefWord stop_word(const Error& error);

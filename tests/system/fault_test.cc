@@ -1,4 +1,6 @@
 // Processes that die, stop or do not belong: the run goes on, or says why it cannot.
+#include <gmock/gmock.h>
+
 #include <csignal>
 
 #include "net/hello.h"
@@ -20,8 +22,8 @@ TEST_P(Faults, AKilledWorkerIsReplacedAndEveryExampleIsCovered) {
   EXPECT_EQ(process.wait(), 0) << process.output();
   const auto summary = this->summary("run");
   EXPECT_EQ(summary["status"], "complete");
-  EXPECT_EQ(summary["examples"], 3000 * 997);
-  EXPECT_EQ(summary["epochs"], 3000);
+  EXPECT_EQ(summary["examples"], kExamples);
+  EXPECT_EQ(summary["epochs"], kEpochs);
   EXPECT_NE(log("run", "chief").find("worker1 is lost"), std::string::npos);
 }
 
@@ -34,7 +36,7 @@ TEST_P(Faults, AStoppedWorkerCountsAsDeadAfterItsTimeout) {
   ASSERT_EQ(workers.size(), 1U);
   ::kill(workers[0], SIGSTOP);
   EXPECT_EQ(process.wait(), 0) << process.output();
-  EXPECT_EQ(summary("run")["examples"], 3000 * 997);
+  EXPECT_EQ(summary("run")["examples"], kExamples);
   EXPECT_FALSE(alive(workers[0]));
 }
 
@@ -66,7 +68,7 @@ TEST_F(LongRun, AKilledServerEndsTheRunWithAWord) {
 TEST_P(Faults, CtrlCSavesAndResumeEndsLikeARunThatWasNeverStopped) {
   const bool sync = std::string(GetParam()) == "sync";
   Arguments options = {"--mode", GetParam()};
-  if (sync) options.insert(options.end(), {"--deterministic", "--epochs", "1500"});
+  if (sync) options.push_back("--deterministic");
   PacelineProcess process(dir_.path(), train("first", options));
   ASSERT_TRUE(has_begun("first"));
   const auto roles = process.roles("", 5);
@@ -81,8 +83,7 @@ TEST_P(Faults, CtrlCSavesAndResumeEndsLikeARunThatWasNeverStopped) {
       paceline({"train", "--resume", path("first").string(), "--run-dir", path("second").string(),
                 "--quiet", "--workers", "3", "--servers", "2"});
   ASSERT_EQ(resumed.code, 0) << resumed.output;
-  const std::uint64_t epochs = sync ? 1500 : 3000;
-  EXPECT_EQ(summary("second")["examples_total"], epochs * 997);
+  EXPECT_EQ(summary("second")["examples_total"], kExamples);
   if (!sync) return;
   const Result uninterrupted = paceline(train("whole", options));
   ASSERT_EQ(uninterrupted.code, 0) << uninterrupted.output;
@@ -90,17 +91,17 @@ TEST_P(Faults, CtrlCSavesAndResumeEndsLikeARunThatWasNeverStopped) {
 }
 
 TEST_F(LongRun, ResumesInItsOwnDirectory) {
-  PacelineProcess process(dir_.path(), train("run", {"--epochs", "1500"}));
+  PacelineProcess process(dir_.path(), train("run", {}));
   ASSERT_TRUE(has_begun("run"));
   process.signal(SIGTERM);
   EXPECT_EQ(process.wait(), 130) << process.output();
   const Result resumed = paceline({"train", "--resume", path("run").string(), "--quiet"});
   ASSERT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_EQ(summary("run")["status"], "complete");
-  EXPECT_EQ(summary("run")["examples_total"], 1500 * 997);
+  EXPECT_EQ(summary("run")["examples_total"], kExamples);
 }
 
-TEST_F(LongRun, AStoppedServerIsNamedByThoseWhoWait) {
+TEST_F(LongRun, AStoppedServerCountsAsDeadAfterItsTimeout) {
   PacelineProcess process(dir_.path(), train("run", {"--servers", "2", "--heartbeat", "50ms",
                                                      "--member-timeout", "1s"}));
   ASSERT_TRUE(has_begun("run"));
@@ -112,6 +113,21 @@ TEST_F(LongRun, AStoppedServerIsNamedByThoseWhoWait) {
   EXPECT_FALSE(alive(servers[0]));
 }
 
+TEST_F(LongRun, AWaitThatReachesItsDeadlineSaysWhoWaitsForWhom) {
+  PacelineProcess process(
+      dir_.path(), train("run", {"--servers", "2", "--deadline", "2s", "--member-timeout", "50s"}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto servers = process.roles("server1", 1);
+  ASSERT_EQ(servers.size(), 1U);
+  ::kill(servers[0], SIGSTOP);
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(),
+              ::testing::ContainsRegex("worker[01] has waited 2.* for .*server1"));
+  EXPECT_THAT(process.output(), ::testing::ContainsRegex("nothing heard from server1 for"));
+  EXPECT_NE(process.output().find("--deadline"), std::string::npos) << process.output();
+  EXPECT_FALSE(alive(servers[0]));
+}
+
 // What a stranger sends to the chief of a run touches nothing but the stranger's connection.
 class Stranger : public LongRun {
  protected:
@@ -119,8 +135,7 @@ class Stranger : public LongRun {
   // as if nothing had happened.
   std::string answer_to(const std::string& bytes) {
     const std::string port = std::to_string(free_port());
-    PacelineProcess process(
-        dir_.path(), train("run", {"--transport", "tcp", "--port", port, "--epochs", "1500"}));
+    PacelineProcess process(dir_.path(), train("run", {"--transport", "tcp", "--port", port}));
     EXPECT_TRUE(has_begun("run"));
     RawPeer peer(Address::parse("tcp:127.0.0.1:" + port));
     std::string answer;
@@ -131,7 +146,7 @@ class Stranger : public LongRun {
       return sent == bytes.size() && answer.size() > kHeaderBytes;
     });
     EXPECT_EQ(process.wait(), 0) << process.output();
-    EXPECT_EQ(summary("run")["examples"], 1500 * 997);
+    EXPECT_EQ(summary("run")["examples"], kExamples);
     return answer;
   }
 };

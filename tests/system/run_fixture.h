@@ -46,10 +46,17 @@ class SyntheticRun : public ::testing::Test {
 };
 
 // Long enough to be hit in the middle: the epochs are many and short.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int kEpochs = 500;  // sanitizers make them longer
+#else
+inline constexpr int kEpochs = 2000;
+#endif
+inline constexpr int kExamples = 997 * kEpochs;
+
 class LongRun : public SyntheticRun {
  protected:
   Arguments train(const std::string& name, const Arguments& more) const {
-    Arguments arguments = {"--epochs", "3000", "--checkpoint-every", "500"};
+    Arguments arguments = {"--epochs", std::to_string(kEpochs), "--checkpoint-every", "100"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return SyntheticRun::train(name, arguments);
   }

@@ -1,9 +1,11 @@
 #include "exchange/ps/client.h"
 
 #include <cstring>
+#include <set>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "base/units.h"
 #include "exchange/parsed.h"
 #include "optim/sum.h"
@@ -207,13 +209,15 @@ void PsClient::await(Range floats) {
   if (!arrived()) {
     wait_for(arrived, [&] {
       const std::lock_guard lock(mutex_);
+      std::set<std::uint32_t> owing;
       for (std::uint64_t chunk = chunks.begin; chunk < chunks.end; ++chunk) {
         const auto number = static_cast<std::uint32_t>(chunk);
-        if (core_.holds(number)) continue;
-        return fmt::format("{} to send the parameters for step {}",
-                           connection_->server_name(map_.server_of(number)), core_.current_step());
+        if (!core_.holds(number)) owing.insert(map_.server_of(number));
       }
-      return std::string("parameters");
+      std::vector<std::string> names;
+      for (const std::uint32_t server : owing) names.push_back(connection_->server_name(server));
+      return fmt::format("{} to send the parameters for step {}", join(names, " and "),
+                         core_.current_step());
     });
   }
   if (superseded) {

@@ -11,8 +11,8 @@ PsConnection::PsConnection(Loop& loop, PsAddress address, Events events, TimePoi
     : loop_(loop), address_(std::move(address)), events_(std::move(events)) {
   LinkOptions options;
   options.run = address_.run;
-  for (const std::string& server : address_.servers) {
-    links_.push_back(connect(loop_, Address::parse(server), options, *this, deadline));
+  for (const wire::ServerAt& server : address_.servers) {
+    links_.push_back(connect(loop_, Address::parse(server.address()), options, *this, deadline));
     FrameHeader hello;
     hello.type = kHelloType;
     hello.incarnation = address_.incarnation;
@@ -41,7 +41,8 @@ std::uint32_t PsConnection::index_of(const Link& link) const {
 }
 
 std::string PsConnection::server_name(std::uint32_t server) const {
-  return fmt::format("server{} ({})", server, address_.servers.at(server));
+  const wire::ServerAt& found = address_.servers.at(server);
+  return fmt::format("{} ({})", found.name(), found.address());
 }
 
 void PsConnection::send(std::uint32_t server, FrameHeader header, std::string_view meta,

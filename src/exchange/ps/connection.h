@@ -17,7 +17,7 @@
 namespace paceline {
 
 struct PsAddress {
-  std::vector<std::string> servers;  // addresses, by index
+  std::vector<wire::ServerAt> servers;  // by index
   std::uint64_t run = 0;
   std::string digest;  // of the configuration
   std::string role;    // who connects: "worker"
@@ -46,7 +46,7 @@ class PsConnection final : private LinkHandler {
   // when a server is lost.
   bool wait(const std::function<bool()>& done, TimePoint deadline);
 
-  std::string server_name(std::uint32_t server) const;  // "server0 (/tmp/…/server0.sock)"
+  std::string server_name(std::uint32_t server) const;  // "server0 (unix:/tmp/…/server0.sock)"
   LinkCounters counters() const;                        // from any thread
   void close();
 
