@@ -152,6 +152,7 @@ void Loop::stop() {
 
 void Loop::post(std::function<void()> work) {
   asio::post(impl_->context, std::move(work));
+  impl_->posted.store(true, std::memory_order_relaxed);
 }
 
 Loop::Token Loop::after(Duration delay, std::function<void()> work) {

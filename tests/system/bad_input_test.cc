@@ -33,7 +33,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadRun{"NoSuchDirectory", {"--run-dir", "/dev/null/run"}, 3, "/dev/null/run"},
         BadRun{"TooLittleMemory", {"--memory-limit", "1M"}, 5, "available"},
         BadRun{"NotLoopback", {"--transport", "tcp", "--listen", "0.0.0.0"}, 2, "--insecure"},
-        BadRun{"NotFinite", {"--rate", "1e38"}, 1, "not finite"}),
+        BadRun{"TooManyServers", {"--synthetic-width", "1", "--servers", "99"}, 2, "--servers"},
+        BadRun{"NotFinite", {"--rate", "1e38"}, 1, "not finite"},
+        BadRun{"NotFiniteAsync", {"--rate", "1e38", "--mode", "async"}, 1, "not finite"}),
     [](const auto& bad) { return std::string(bad.param.name); });
 
 using Train = SyntheticRun;
@@ -57,6 +59,19 @@ TEST_F(Train, ResumingNothingIsNamed) {
   const Result result = paceline({"train", "--resume", "/dev/null/none"});
   EXPECT_EQ(result.code, 2) << result.output;
   EXPECT_NE(result.output.find("/dev/null/none"), std::string::npos) << result.output;
+}
+
+TEST_F(Train, ResumingWithOtherStepsIsRefused) {
+  run("run", {});
+  for (const Arguments& change :
+       {Arguments{"--seed", "7"}, {"--batch", "50"}, {"--synthetic-examples", "900"}}) {
+    Arguments arguments = {"train", "--resume", path("run").string(), "--epochs", "9", "--quiet"};
+    arguments.insert(arguments.end(), change.begin(), change.end());
+    const Result result = paceline(arguments);
+    EXPECT_EQ(result.code, 2) << result.output;
+    EXPECT_NE(result.output.find("997 examples in batches of 100"), std::string::npos)
+        << result.output;
+  }
 }
 
 TEST_F(Train, ADamagedCheckpointIsNamed) {

@@ -53,6 +53,17 @@ TEST_F(Train, AsynchronousModesCoverEveryExample) {
   EXPECT_GT(summary("local")["test_accuracy"], 0.8);
 }
 
+TEST_F(Train, StepsThatAreNotFiniteAreSkippedAndCounted) {
+  for (const Arguments& way : {Arguments{}, {"--mode", "async"}, {"--exchange", "local"}}) {
+    Arguments arguments = {"--rate", "1e38", "--nonfinite", "skip"};
+    arguments.insert(arguments.end(), way.begin(), way.end());
+    const std::string name = "run" + std::to_string(way.size()) + (way.empty() ? "" : way[0]);
+    run(name, arguments);
+    EXPECT_EQ(summary(name)["status"], "complete");
+    EXPECT_GT(summary(name)["steps_skipped"], 0);
+  }
+}
+
 TEST_F(Train, TcpCarriesARunToo) {
   run("tcp", {"--transport", "tcp"});
   EXPECT_EQ(summary("tcp")["examples"], 3 * 997);

@@ -51,7 +51,7 @@ class PsServer {
   std::string digest_;
   TellChief tell_;
   std::map<ClientId, std::unique_ptr<Client>> clients_;
-  std::vector<std::unique_ptr<Client>> departed_;  // freed at the next event
+  std::vector<std::unique_ptr<Client>> departed_;  // freed when the next one comes
   LinkCounters counted_;                           // of links that are gone
   ClientId last_client_ = 0;
   std::string meta_;  // re-used

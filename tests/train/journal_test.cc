@@ -1,0 +1,107 @@
+#include "train/journal.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <limits>
+
+#include "base/file.h"
+#include "base/temp_dir.h"
+
+namespace paceline {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class JournalTest : public ::testing::Test {
+ protected:
+  JournalTest() {
+    EXPECT_EQ(::pipe2(pipe_, O_NONBLOCK), 0);
+    config_.run_dir = dir_.path();
+    config_.epochs = 2;
+    journal_.emplace(config_, Grid{100, 10, 1}, pipe_[1]);
+  }
+  ~JournalTest() override {
+    ::close(pipe_[0]);
+    ::close(pipe_[1]);
+  }
+  std::string told() const {
+    std::string text(1 << 17, ' ');
+    const ssize_t got = ::read(pipe_[0], text.data(), text.size());
+    return text.substr(0, got > 0 ? static_cast<std::size_t>(got) : 0);
+  }
+  std::string metrics() const { return read_text(dir_.path() / "metrics.jsonl"); }
+  static wire::Complete sums(double loss, double weight, std::uint64_t version = 0) {
+    wire::Complete sums;
+    sums.set_loss(loss);
+    sums.set_weight(weight);
+    sums.set_version(version);
+    sums.set_pinned(version > 0);
+    return sums;
+  }
+
+  TempDir dir_;
+  int pipe_[2];
+  RunConfig config_;
+  std::optional<Journal> journal_;
+};
+
+TEST_F(JournalTest, TellsThatTheRunHasBegun) {
+  journal_->begun(0);
+  EXPECT_EQ(told(), "{\"type\":\"begun\"}\n");
+  EXPECT_EQ(metrics(), "");
+}
+
+TEST_F(JournalTest, ProgressGoesToTheLauncherAndTheFile) {
+  journal_->begun(0);
+  journal_->progress(30, sums(15, 30));
+  EXPECT_THAT(told(), HasSubstr("\"loss\":0.5"));
+  EXPECT_THAT(metrics(), HasSubstr("\"examples_done\":30"));
+}
+
+TEST_F(JournalTest, ALauncherThatDoesNotReadMissesProgressButStopsNothing) {
+  journal_->begun(0);
+  const std::string filler(4096, 'x');
+  while (::write(pipe_[1], filler.data(), filler.size()) > 0) {
+  }
+  journal_->progress(30, sums(15, 30));
+  EXPECT_THAT(told(), Not(HasSubstr("progress")));
+  EXPECT_THAT(metrics(), HasSubstr("progress"));
+}
+
+TEST_F(JournalTest, ALossThatIsNotFiniteIsWrittenAsNull) {
+  journal_->begun(0);
+  journal_->progress(30, sums(std::numeric_limits<double>::quiet_NaN(), 30));
+  EXPECT_THAT(metrics(), HasSubstr("\"loss\":null"));
+}
+
+TEST_F(JournalTest, TheSummaryHasTheLastEpochAndWhatWasDone) {
+  journal_->begun(100);
+  journal_->progress(200, sums(40, 100, 20));
+  wire::Evaluated evaluated;
+  evaluated.set_version(20);
+  evaluated.set_epoch(1);
+  evaluated.set_accuracy(0.75);
+  journal_->evaluated(evaluated);
+  const auto summary = journal_->summary(200, nlohmann::json::array(), "");
+  EXPECT_EQ(summary["status"], "complete");
+  EXPECT_EQ(summary["examples"], 100);
+  EXPECT_EQ(summary["examples_total"], 200);
+  EXPECT_EQ(summary["test_accuracy"], 0.75);
+  EXPECT_EQ(summary["train_loss"], 0.4);
+  EXPECT_EQ(nlohmann::json::parse(read_text(dir_.path() / "summary.json")), summary);
+}
+
+TEST_F(JournalTest, ARunThatFailedSaysWhy) {
+  journal_->begun(0);
+  const auto summary = journal_->summary(10, nlohmann::json::array(), "a reason");
+  EXPECT_EQ(summary["status"], "incomplete");
+  EXPECT_EQ(summary["error"], "a reason");
+  EXPECT_TRUE(summary["test_accuracy"].is_null());
+}
+
+}  // namespace
+}  // namespace paceline
