@@ -6,7 +6,7 @@ target_compile_options(paceline_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor
   -Woverloaded-virtual -Werror
   # GCC 12 sees lengths inside std::string that cannot be; the sanitizers see real ones.
-  -Wno-stringop-overflow -Wno-array-bounds -Wno-restrict)
+  -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds -Wno-restrict)
 # The binary is for any machine of the architecture: wider instructions are chosen at
 # run time, kernel by kernel (see src/model/linear).
 if(PACELINE_SANITIZE)

@@ -1,0 +1,183 @@
+// What simulated servers do.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "cluster/world.h"
+
+namespace paceline::sim {
+
+void World::server_get(Server& server, const ChiefMessage& message) {
+  if (const auto* setup = std::get_if<wire::Setup>(&message)) {
+    ServerCore::Options options;
+    options.mode = scenario_.mode;
+    options.grid = scenario_.grid;
+    options.rules.nonfinite = Nonfinite::kIgnore;
+    options.rules.clip = scenario_.whole_step ? 1e300 : 0;
+    options.servers = scenario_.servers;
+    options.staleness = scenario_.staleness;
+    options.last_version = steps_;
+    options.most_pins = 2;
+    for (std::uint32_t chunk = setup->index(); chunk < all_chunks(); chunk += scenario_.servers) {
+      options.chunks.push_back(chunk);
+      Server::Stored& stored = server.store[chunk];
+      stored.current = scenario_.version;
+      stored.versions[stored.current] =
+          scenario_.mode == Mode::kSync ? reference_[stored.current][chunk] : 7;
+    }
+    options.version = scenario_.version;
+    options.applied = scenario_.applied;
+    server.chunks = options.chunks;
+    server.core = std::make_unique<ServerCore>(options);
+    deliver(server.id, kChief, [this, id = server.id] { chief_do(chief_->ready(id)); });
+  } else if (const auto* fence = std::get_if<wire::Fence>(&message)) {
+    for (const std::uint32_t dead : fence->dead()) server.history.push_back(Left{dead});
+    server_do(server, server.core->fence(*fence));
+  } else if (const auto* pin = std::get_if<wire::Pin>(&message)) {
+    server_do(server, server.core->pin(pin->version()));
+  } else if (const auto* unpin = std::get_if<wire::Unpin>(&message)) {
+    server_do(server, server.core->unpin(unpin->version()));
+  } else if (const auto* verdict = std::get_if<wire::Verdict>(&message)) {
+    server_do(server, server.core->verdict(*verdict));
+  } else if (std::holds_alternative<wire::Stop>(message) && server.core && !ended_) {
+    server_do(server, server.core->stop());
+  }
+}
+
+void World::store_version(Server& server, std::uint32_t chunk, std::uint64_t version, Word value) {
+  Server::Stored& stored = server.store.at(chunk);
+  const std::uint64_t before = stored.current;
+  stored.versions[version] = value;
+  stored.current = version;
+  std::erase_if(stored.versions, [&](const auto& entry) {
+    const bool previous = scenario_.mode == Mode::kSync && entry.first == before;
+    return entry.first != version && !previous && !server.pins.contains(entry.first);
+  });
+}
+
+void World::server_do(Server& server, const ServerCore::Actions& actions, const Sender* sender,
+                      const wire::Push* push, Word payload) {
+  std::optional<std::uint64_t> measure;
+  for (const ServerAction& action : ServerCore::Actions(actions)) {
+    if (const auto* add = std::get_if<Accumulate>(&action)) {
+      Server::Stored& stored = server.store.at(add->chunk);
+      stored.sum = add->first ? payload : stored.sum + payload;
+      server.history.push_back(
+          Added{add->chunk, push->step(), {push->tiles().begin(), push->tiles().end()}});
+    } else if (const auto* apply = std::get_if<Apply>(&action)) {
+      Server::Stored& stored = server.store.at(apply->chunk);
+      const Word sum = scenario_.mode == Mode::kSync ? stored.sum : payload;
+      server.history.push_back(Applied{apply->chunk, apply->step, apply->version});
+      store_version(server, apply->chunk, apply->version,
+                    applied(stored.versions.at(stored.current), sum));
+    } else if (const auto* step = std::get_if<MeasureStep>(&action)) {
+      measure = step->step;
+    } else if (const auto* pin = std::get_if<PinVersion>(&action)) {
+      server.pins.insert(pin->version);
+      for (auto& [chunk, stored] : server.store) {
+        if (!stored.versions.contains(pin->version)) problem("a pinned version is not there");
+      }
+    } else if (const auto* release = std::get_if<ReleaseVersion>(&action)) {
+      server.pins.erase(release->version);
+    } else if (const auto* params = std::get_if<SendParams>(&action)) {
+      send_params(server, *params);
+    } else if (const auto* reply = std::get_if<SendToClient>(&action)) {
+      deliver(server.id, reply->client, [this, reply = *reply] {
+        for (Worker& worker : workers_) {
+          if (worker.id != reply.client || !worker.alive) continue;
+          try {
+            if (const auto* ack = std::get_if<wire::Ack>(&reply.message)) {
+              worker_do(worker, worker.core->ack(*ack));
+            } else {
+              const auto& refusal = std::get<wire::Refusal>(reply.message);
+              worker_do(worker, worker.core->refused(refusal));
+              wake(worker);
+            }
+          } catch (const CommError& error) {
+            if (std::get<wire::Refusal>(reply.message).reason() != wire::Refusal::FENCED) {
+              problem(error.what());
+            }
+            worker.alive = false;
+            cut_.insert(worker.id);
+          }
+        }
+      });
+    } else if (const auto* tell = std::get_if<SendToChief>(&action)) {
+      auto message = tell->message;
+      if (auto* fenced = std::get_if<wire::Fenced>(&message);
+          fenced && scenario_.mutation == Mutation::kForgetTouched) {
+        fenced->set_untouched(fenced->open());
+      }
+      deliver(server.id, kChief, [this, id = server.id, message] {
+        if (const auto* complete = std::get_if<wire::Complete>(&message)) {
+          chief_do(chief_->complete(id, *complete));
+        } else if (const auto* fenced = std::get_if<wire::Fenced>(&message)) {
+          chief_do(chief_->fenced(id, *fenced));
+        } else if (const auto* scalars = std::get_if<wire::Scalars>(&message)) {
+          chief_do(chief_->scalars(id, *scalars));
+        } else {
+          chief_do(chief_->stopped(id, std::get<wire::Stopped>(message)));
+        }
+      });
+    }
+  }
+  if (measure) server_do(server, server.core->measured(*measure, 1.0, true), sender, push, payload);
+}
+
+void World::send_params(Server& server, const SendParams& send) {
+  Server::Stored& stored = server.store.at(send.chunk);
+  const auto found = stored.versions.find(send.version);
+  if (found == stored.versions.end()) {
+    return problem(
+        fmt::format("version {} of chunk {} was promised but is gone", send.version, send.chunk));
+  }
+  server.history.push_back(Read{send.chunk, send.client});
+  // Parameters take their time to arrive: much can happen between their first byte and
+  // their last.
+  const auto at_worker = [this, client = send.client](const std::function<void(Worker&)>& work) {
+    for (Worker& worker : workers_) {
+      if (worker.id == client && worker.alive) work(worker);
+    }
+  };
+  deliver(server.id, send.client, [this, at_worker, send] {
+    at_worker([&](Worker& worker) { params_begin(worker, send.chunk); });
+  });
+  deliver(server.id, send.client, [this, at_worker, send, value = found->second] {
+    at_worker([&](Worker& worker) { params_end(worker, send.chunk, send.version, value); });
+  });
+}
+
+void World::push_arrives(Server& server, const Sender& sender, const wire::Push& push,
+                         Word payload) {
+  if (scenario_.mode != Mode::kSync) {
+    server.history.push_back(Ticked{push.chunk(), sender.incarnation, push.idle()});
+  }
+  const auto& actions = server.core->push(sender, push);
+  const bool taken = std::any_of(actions.begin(), actions.end(), [](const ServerAction& action) {
+    return std::holds_alternative<Accumulate>(action) || std::holds_alternative<Apply>(action);
+  });
+  const auto waits = [](const ServerAction& action) {
+    const auto* reply = std::get_if<SendToClient>(&action);
+    return reply != nullptr && std::holds_alternative<wire::Ack>(reply->message);
+  };
+  const bool held = std::any_of(actions.begin(), actions.end(), waits);
+  const std::uint64_t version = server.store.at(push.chunk()).current;
+  server_do(server, actions, &sender, &push, payload);
+  if (!taken) {
+    ++outcome_.duplicates;
+    if (scenario_.mutation == Mutation::kCountDuplicates && scenario_.mode == Mode::kSync) {
+      server.store.at(push.chunk()).sum += payload;
+      server.history.push_back(
+          Added{push.chunk(), push.step(), {push.tiles().begin(), push.tiles().end()}});
+    } else if (scenario_.mutation == Mutation::kCountDuplicates) {
+      server.history.push_back(Applied{push.chunk(), push.step(), version + 1});
+    }
+  }
+  if (held && scenario_.mutation == Mutation::kReleaseReaders) {
+    send_params(server, {sender.client, push.chunk(),
+                         std::max(version, server.store.at(push.chunk()).current), false});
+  }
+}
+
+}  // namespace paceline::sim

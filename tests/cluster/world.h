@@ -1,0 +1,141 @@
+// The inside of a simulation: the scheduler, and what every member of the cluster does with
+// a message. Members are the real state machines; numbers are hashes (see simulation.h).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <set>
+#include <vector>
+
+#include "base/random.h"
+#include "cluster/chief_core.h"
+#include "cluster/history.h"
+#include "cluster/simulation.h"
+#include "exchange/ps/server_core.h"
+#include "exchange/ps/worker_core.h"
+
+namespace paceline::sim {
+
+using Word = std::uint64_t;
+inline constexpr std::uint32_t kChief = 0;  // on links; incarnations begin at 1
+
+// What a tile contributes to one chunk, given all parameters.
+Word gradient(const std::vector<Word>& params, std::uint64_t step, std::uint64_t tile,
+              std::uint32_t chunk);
+// What a chunk becomes when a step's sum is applied to it.
+Word applied(Word before, Word sum);
+
+class World {
+ public:
+  explicit World(const Scenario& scenario);
+  Outcome run();
+
+ private:
+  struct Server {
+    std::uint32_t id = 0;
+    std::unique_ptr<ServerCore> core;
+    std::vector<std::uint32_t> chunks;
+    struct Stored {
+      std::map<std::uint64_t, Word> versions;  // current, the one before, and pinned
+      std::uint64_t current = 0;
+      Word sum = 0;
+    };
+    std::map<std::uint32_t, Stored> store;
+    std::set<std::uint64_t> pins;
+    std::vector<Event> history;
+  };
+  struct Worker {
+    std::uint32_t id = 0;
+    std::unique_ptr<WorkerCore> core;
+    std::vector<Word> params;
+    struct Staged {
+      Word value = 0;
+      std::optional<std::uint64_t> version;  // once it has arrived
+    };
+    std::map<std::uint32_t, Staged> staged;  // by chunk
+    std::set<std::uint32_t> aside;           // chunks whose arriving parameters are staged
+    std::optional<Share> share;
+    std::vector<Word> grads;
+    std::uint32_t next_chunk = 0;
+    bool computing = false;
+    bool computed = false;
+    bool alive = true;
+    bool begun = false;
+    bool over = false;
+    double speed = 1;
+    std::uint64_t pushes = 0;
+    std::uint64_t dies_at_push = ~std::uint64_t{0};
+  };
+
+  // ---- scheduler
+  void at(double delay, std::function<void()> work);
+  void deliver(std::uint32_t from, std::uint32_t to, std::function<void()> work);
+  double random_delay() { return 0.0005 + 0.02 * random_.uniform() * random_.uniform(); }
+  void problem(std::string text) { outcome_.problems.push_back(std::move(text)); }
+
+  // ---- chief
+  void register_member(Role role, std::uint32_t& incarnation);
+  void chief_do(const ChiefCore::Actions& actions);
+  void to_member(std::uint32_t incarnation, const ChiefMessage& message);
+  void save(std::uint64_t version);
+  void evaluate(const wire::Evaluate& evaluate);
+
+  // ---- servers
+  void server_get(Server& server, const ChiefMessage& message);
+  void server_do(Server& server, const ServerCore::Actions& actions, const Sender* sender = nullptr,
+                 const wire::Push* push = nullptr, Word payload = 0);
+  void store_version(Server& server, std::uint32_t chunk, std::uint64_t version, Word value);
+  void send_params(Server& server, const SendParams& send);
+  void push_arrives(Server& server, const Sender& sender, const wire::Push& push, Word payload);
+
+  // ---- workers
+  void start_worker(bool slow);
+  void worker_get(Worker& worker, const ChiefMessage& message);
+  void worker_do(Worker& worker, const WorkerCore::Actions& actions);
+  void params_begin(Worker& worker, std::uint32_t chunk);
+  void params_end(Worker& worker, std::uint32_t chunk, std::uint64_t version, Word value);
+  void install(Worker& worker, std::uint32_t chunk);
+  void install_staged(Worker& worker);
+  void wake(Worker& worker);
+  void work(Worker& worker);
+  void begin_share(Worker& worker);
+  void push_next(Worker& worker);
+  void kill(Worker& worker, bool really);
+  void leave(Worker& worker);
+
+  Server& server_of(std::uint32_t chunk) { return servers_[chunk % scenario_.servers]; }
+  std::uint32_t all_chunks() const { return scenario_.servers * scenario_.chunks_per_server; }
+
+  struct Timed {
+    double time;
+    std::uint64_t number;
+    std::function<void()> work;
+    bool operator>(const Timed& other) const {
+      return time != other.time ? time > other.time : number > other.number;
+    }
+  };
+
+  Scenario scenario_;
+  Random random_;
+  std::uint64_t steps_;
+  double now_ = 0;
+  std::uint64_t scheduled_ = 0;
+  std::priority_queue<Timed, std::vector<Timed>, std::greater<>> queue_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, double> link_free_;
+  std::set<std::uint32_t> cut_;  // incarnations whose links are cut
+
+  std::unique_ptr<ChiefCore> chief_;
+  std::vector<Server> servers_;
+  std::deque<Worker> workers_;
+  std::uint32_t evaluator_ = 0;
+  std::vector<std::vector<Word>> reference_;
+  bool ended_ = false;
+  Outcome outcome_;
+};
+
+}  // namespace paceline::sim
