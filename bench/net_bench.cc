@@ -55,7 +55,12 @@ struct Bare {
     if (result == 0 || errno != EAGAIN) std::_Exit(1);
     ::sched_yield();
   }
-  void send(Buffer& head, Buffer& payload) const {
+  void send(Buffer& head, Buffer& payload) const { move_all(head, payload, ::sendmsg); }
+  void receive(Buffer& head, Buffer& payload) const { move_all(head, payload, ::recvmsg); }
+
+  // Sends or receives all of both.
+  template <typename Call>
+  void move_all(Buffer& head, Buffer& payload, const Call& call) const {
     const std::size_t total = head.size() + payload.size();
     for (std::size_t done = 0; done < total;) {
       iovec pieces[2] = {{head.data() + done, head.size() - std::min(done, head.size())},
@@ -68,27 +73,9 @@ struct Bare {
         pieces[0] = {payload.data() + skip, payload.size() - skip};
         message.msg_iovlen = 1;
       }
-      const ssize_t sent = ::sendmsg(socket, &message, spins ? MSG_DONTWAIT : 0);
-      wait_or_fail(sent);
-      if (sent > 0) done += static_cast<std::size_t>(sent);
-    }
-  }
-  void receive(Buffer& head, Buffer& payload) const {
-    const std::size_t total = head.size() + payload.size();
-    for (std::size_t done = 0; done < total;) {
-      iovec pieces[2] = {{head.data() + done, head.size() - std::min(done, head.size())},
-                         {payload.data(), payload.size()}};
-      msghdr message{};
-      message.msg_iov = pieces;
-      message.msg_iovlen = 2;
-      if (done >= head.size()) {
-        const std::size_t skip = done - head.size();
-        pieces[0] = {payload.data() + skip, payload.size() - skip};
-        message.msg_iovlen = 1;
-      }
-      const ssize_t got = ::recvmsg(socket, &message, spins ? MSG_DONTWAIT : 0);
-      wait_or_fail(got);
-      if (got > 0) done += static_cast<std::size_t>(got);
+      const ssize_t moved = call(socket, &message, spins ? MSG_DONTWAIT : 0);
+      wait_or_fail(moved);
+      if (moved > 0) done += static_cast<std::size_t>(moved);
     }
   }
 };

@@ -7,8 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "base/data_error.h"
 #include "base/random.h"
+#include "base/temp_dir.h"
 #include "checkpoint/checkpoint.h"
 
 namespace paceline {
@@ -57,25 +58,6 @@ inline std::string bytes_of(const std::filesystem::path& path) {
 
 inline void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
-}
-
-inline std::vector<std::string> names_in(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    names.push_back(entry.path().filename());
-  }
-  return names;
-}
-
-// The message of the DataError that `action` throws.
-template <typename Action>
-std::string data_error_of(const Action& action) {
-  try {
-    action();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no DataError";
 }
 
 }  // namespace paceline

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
+#include "base/data_error.h"
 
 namespace paceline {
 
@@ -50,17 +50,6 @@ inline void write_gzip(const std::filesystem::path& path, const std::string& byt
                        static_cast<int>(bytes.size());
   if (::gzclose(file) != Z_OK || !written)
     throw std::runtime_error("cannot write " + path.string());
-}
-
-// The message of the DataError that `action` throws.
-template <typename Action>
-std::string data_error_of(const Action& action) {
-  try {
-    action();
-  } catch (const DataError& error) {
-    return error.what();
-  }
-  return "no DataError";
 }
 
 }  // namespace paceline

@@ -22,7 +22,7 @@ std::string failure(const Address& address, Duration patience) {
 }
 
 TEST(Connect, GivesUpAtTheDeadlineAndSaysWhatWasTried) {
-  const TempDirectory directory;
+  const TempDir directory;
   const std::string path = directory.file("nobody.sock");
   const TimePoint start = Clock::now();
   EXPECT_THAT(failure(Address::parse("unix:" + path), milliseconds(30)),
@@ -43,7 +43,7 @@ TEST(Connect, PortWhereNobodyListensIsRefused) {
 }
 
 TEST(Connect, TriesAgainUntilSomebodyListens) {
-  const TempDirectory directory;
+  const TempDir directory;
   const Address address = Address::parse("unix:" + directory.file("late.sock"));
   Loop server_loop;
   Recorder server;

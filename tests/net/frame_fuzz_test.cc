@@ -109,7 +109,7 @@ struct Guard : Recorder {
 };
 
 TEST(FrameFuzz, HostileStreamsCloseOnlyTheirOwnLink) {
-  TempDirectory directory;
+  TempDir directory;
   Loop loop;
   LinkOptions options;
   options.limits = small_limits();

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/temp_dir.h"
 #include "net/memory_link.h"
 #include "net/socket.h"
-#include "net/temp_directory.h"
 
 namespace paceline {
 
@@ -112,7 +112,7 @@ class LinkTest : public testing::TestWithParam<Wire> {
     loop.run_until([] { return false; }, Clock::now() + std::chrono::milliseconds(20));
   }
 
-  TempDirectory directory;
+  TempDir directory;
   Loop loop;
   Recorder left;   // the connecting side
   Recorder right;  // the accepting side

@@ -26,7 +26,7 @@ struct ListenerTest : testing::Test {
     return "listens";
   }
 
-  TempDirectory directory;
+  TempDir directory;
   Loop loop;
 };
 
