@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <utility>
 
 #include "base/error.h"
 
@@ -42,8 +43,16 @@ std::string read_text(const fs::path& path) {
   return text;
 }
 
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), partial_(path_) {
-  partial_ += ".partial";
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  std::error_code none;
+  if (fs::is_symlink(path_, none)) {
+    const fs::path target = fs::weakly_canonical(path_, none);
+    if (!none) path_ = target;
+  }
+  const fs::file_status status = fs::status(path_, none);
+  in_place_ = fs::exists(status) && !fs::is_regular_file(status);
+  partial_ = path_;
+  if (!in_place_) partial_ += ".partial";
   file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file_ < 0) fail("create", errno);
 }
@@ -51,7 +60,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)), partial_(path_) 
 AtomicFile::~AtomicFile() {
   if (file_ >= 0) {
     ::close(file_);
-    ::unlink(partial_.c_str());
+    if (!in_place_) ::unlink(partial_.c_str());
   }
 }
 
@@ -73,6 +82,10 @@ void AtomicFile::write(std::string_view text) {
 }
 
 void AtomicFile::commit() {
+  if (in_place_) {
+    if (::close(std::exchange(file_, -1)) != 0) fail("write", errno);
+    return;
+  }
   if (::fsync(file_) != 0) fail("write", errno);
   const int closed = ::close(file_);
   file_ = -1;

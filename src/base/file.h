@@ -13,7 +13,9 @@ namespace paceline {
 std::string read_text(const std::filesystem::path& path);
 
 // A file that appears under its name only when it is complete: bytes go to a sibling
-// "NAME.partial", commit() syncs and renames it. Without commit() nothing remains.
+// "NAME.partial", commit() syncs and renames it. Without commit() nothing remains. Through
+// a symbolic link its target is replaced; what is no regular file (a device, a pipe) is
+// written to as it is.
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -31,6 +33,7 @@ class AtomicFile {
   std::filesystem::path path_;
   std::filesystem::path partial_;
   int file_ = -1;
+  bool in_place_ = false;
 };
 
 void write_atomically(const std::filesystem::path& path, std::string_view text);

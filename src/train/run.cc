@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,17 +27,44 @@ namespace fs = std::filesystem;
 
 constexpr Duration kLeave = std::chrono::seconds(2);  // for roles to end after the chief
 
-void make_run_dir(const fs::path& dir, const fs::path& resume) {
+// Held while a run directory is trained in: two runs there would mix what they write.
+class RunDirLock {
+ public:
+  explicit RunDirLock(const fs::path& dir)
+      : folder_(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (folder_ < 0 || ::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    ::close(folder_);
+    throw ConfigError("another process is training in {}: wait for it, or choose another --run-dir",
+                      dir.string());
+  }
+  ~RunDirLock() {
+    if (folder_ >= 0) ::close(folder_);
+  }
+  RunDirLock(const RunDirLock&) = delete;
+  RunDirLock& operator=(const RunDirLock&) = delete;
+
+ private:
+  int folder_;
+};
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    throw DataError("cannot make the run directory {}: {}", folder.string(), error.message());
+  }
+}
+
+// The lock on it is taken.
+void fill_run_dir(const fs::path& dir, const fs::path& resume) {
   if (fs::exists(dir / "config.toml") && resume != dir) {
     throw ConfigError(
         "{} already has a run: choose another --run-dir, or go on from it with "
         "--resume {}",
         dir.string(), dir.string());
   }
-  std::error_code error;
-  fs::create_directories(dir / "logs", error);
-  if (!error) fs::create_directories(dir / "checkpoints", error);
-  if (error) throw DataError("cannot make the run directory {}: {}", dir.string(), error.message());
+  make_folder(dir / "logs");
+  make_folder(dir / "checkpoints");
 }
 
 // Versions count steps, so a step must be what it was.
@@ -59,7 +87,7 @@ void check_resume(const RunConfig& config, const RunParts& parts) {
   }
   if (info.version >= parts.last_version) {
     throw ConfigError("{} has already been trained for {} epochs: raise --epochs to go on",
-                      config.resume.string(), config.epochs);
+                      config.resume.string(), info.epoch);
   }
 }
 
@@ -259,7 +287,9 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
     check_memory(estimate_memory(config, parts),
                  config.memory_limit > 0 ? config.memory_limit : available_memory());
   }
-  make_run_dir(config.run_dir, config.resume);
+  make_folder(config.run_dir);
+  const RunDirLock lock(config.run_dir);
+  fill_run_dir(config.run_dir, config.resume);
   write_atomically(config.run_dir / "config.toml", config_text);
   if (config.exchange == ExchangeKind::kLocal) {
     train_with_threads(config, reporter);

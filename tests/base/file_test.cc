@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/data_error.h"
@@ -108,6 +110,26 @@ TEST(AtomicFile, ThatCannotTakeItsNameLeavesNothing) {
   EXPECT_THAT(data_error_of([&] { write_atomically(dir / "taken", "text"); }),
               HasSubstr("Is a directory"));
   EXPECT_THAT(names_in(dir.path()), ElementsAre("taken"));
+}
+
+TEST(AtomicFile, ReplacesWhatASymbolicLinkPointsTo) {
+  const TempDir dir;
+  write_atomically(dir / "target", "old");
+  fs::create_symlink("target", dir / "link");
+  write_atomically(dir / "link", "new");
+  EXPECT_TRUE(fs::is_symlink(dir / "link"));
+  EXPECT_EQ(read_text(dir / "target"), "new");
+}
+
+TEST(AtomicFile, WritesToAPipeAsItIs) {
+  const TempDir dir;
+  ASSERT_EQ(::mkfifo(dir.file("pipe").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = read_text(dir / "pipe"); });
+  write_atomically(dir / "pipe", "through");
+  reader.join();
+  EXPECT_EQ(got, "through");
+  EXPECT_TRUE(fs::is_fifo(dir / "pipe"));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ program 7
 launch "two words" --flag ''
 check "the exit code is the program's" [ $code = 7 ]
 check "arguments arrive as they are" [ "$(grep '^<' output | tr '\n' ' ')" = "<two words> <--flag> <> " ]
-check "the build shows its progress" says "building paceline ["
+check "the build shows its progress" says "building paceline, once ["
 check "the build shows no compiler output" says_not "main.cc"
 
 launch again

@@ -101,6 +101,19 @@ TEST_F(LongRun, ResumesInItsOwnDirectory) {
   EXPECT_EQ(summary("run")["examples_total"], kExamples);
 }
 
+TEST_F(LongRun, ARunDirectoryIsTrainedInByOneProcessAtATime) {
+  PacelineProcess process(dir_.path(), train("run", {"--checkpoint-every", "1"}));
+  ASSERT_TRUE(eventually(20, [&] {
+    return std::filesystem::exists(path("run") / "checkpoints") &&
+           names_in(path("run") / "checkpoints").size() > 2;
+  }));
+  const Result second = paceline({"train", "--resume", path("run").string(), "--epochs", "9999"});
+  EXPECT_EQ(second.code, 2) << second.output;
+  EXPECT_NE(second.output.find("another process is training"), std::string::npos) << second.output;
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+}
+
 TEST_F(LongRun, AStoppedServerCountsAsDeadAfterItsTimeout) {
   PacelineProcess process(dir_.path(), train("run", {"--servers", "2", "--heartbeat", "50ms",
                                                      "--member-timeout", "1s"}));
