@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/spin.h"
+
 namespace paceline {
 namespace {
 
@@ -43,7 +45,7 @@ struct Timer : std::enable_shared_from_this<Timer> {
 }  // namespace
 
 struct Loop::Impl {
-  explicit Impl(Duration its_spin) : spin(its_spin) {}
+  explicit Impl(Duration longest_spin) : spin(longest_spin) {}
 
   bool run(const std::function<bool()>* done, TimePoint deadline);
   bool turn();
@@ -52,7 +54,7 @@ struct Loop::Impl {
   void block(TimePoint deadline);
   void arm();
 
-  Duration spin;
+  Spin spin;
   std::vector<Pollable*> links;  // null: has left, perhaps while the list is being walked
   bool holes = false;
   unsigned round = 0;
@@ -63,21 +65,18 @@ struct Loop::Impl {
 };
 
 bool Loop::Impl::run(const std::function<bool()>* done, TimePoint deadline) {
-  bool idle = false;
-  TimePoint idle_since;
   while (true) {
     if (done != nullptr && (*done)()) return true;
     if (stopping.load(std::memory_order_relaxed) && stopping.exchange(false)) return false;
     if (turn()) {
-      idle = false;
+      spin.worked();
       continue;
     }
     const TimePoint now = Clock::now();
     if (now >= deadline) return false;
-    if (!idle) idle_since = now;
-    idle = now - idle_since < spin;
-    if (idle) {
+    if (spin.again(now)) {
       ::sched_yield();
+      spin.yielded(now, Clock::now());
     } else {
       block(deadline);
     }

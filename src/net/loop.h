@@ -2,7 +2,8 @@
 //
 // Waiting costs more than work when messages take microseconds: a core that falls asleep
 // takes tens of microseconds to wake, above all in a virtual machine. So the loop first
-// polls for `spin`, yielding the core to whoever else wants it, and only then blocks.
+// polls for `spin`, yielding the core to whoever else wants it, and only then blocks
+// (see base/spin.h).
 #pragma once
 
 #include <functional>

@@ -76,6 +76,7 @@ class ThreadRun {
     options.groups = parts_.groups;
     options.deterministic = config_.deterministic;
     options.last_version = parts_.last_version;
+    options.spin = config_.spin;
     if (!config_.resume.empty()) {
       reader_ = std::make_unique<CheckpointReader>(find_checkpoint(config_.resume));
       options.version = reader_->info().version;

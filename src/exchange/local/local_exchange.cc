@@ -1,7 +1,5 @@
 #include "exchange/local/local_exchange.h"
 
-#include <sched.h>
-
 #include <algorithm>
 
 #include "base/error.h"
@@ -24,15 +22,6 @@ void relaxed_add(std::span<float> to, std::span<const float> before, std::span<c
   }
 }
 
-// Polls, yielding the core to whoever has work, until `done`.
-template <typename Done>
-void spin_until(const Done& done) {
-  constexpr int kBeforeYielding = 200;
-  for (int round = 0; !done(); ++round) {
-    if (round > kBeforeYielding) ::sched_yield();
-  }
-}
-
 }  // namespace
 
 // ---- what both kinds of worker share ---------------------------------------------------
@@ -40,7 +29,10 @@ void spin_until(const Done& done) {
 class LocalHub::Worker : public Exchange {
  public:
   Worker(LocalHub& hub, std::uint32_t rank)
-      : hub_(hub), rank_(rank), gradient_(Buffer::floats(hub.values().size())) {}
+      : hub_(hub),
+        rank_(rank),
+        spin_(hub.options_.spin),
+        gradient_(Buffer::floats(hub.values().size())) {}
 
   std::span<float> gradient() override { return gradient_.as_floats(); }
   void begin(double) override {}
@@ -50,6 +42,7 @@ class LocalHub::Worker : public Exchange {
  protected:
   LocalHub& hub_;
   std::uint32_t rank_;
+  Spin spin_;
   Buffer gradient_;
 };
 
@@ -79,7 +72,7 @@ class LocalHub::Synchronous final : public Worker {
   void finish(const Loss& loss, const TreeSum* tree) override {
     loss_ = loss;
     tree_ = tree;
-    hub_.reduce(rank_, step_);
+    hub_.reduce(rank_, step_, spin_);
     ++step_;
   }
 
@@ -97,7 +90,7 @@ class LocalHub::Synchronous final : public Worker {
 };
 
 // Everyone waits for everyone; the last to come does `work` first. False: someone failed.
-bool LocalHub::meet(const std::function<void()>& work) {
+bool LocalHub::meet(Spin& spin, const std::function<void()>& work) {
   const std::uint64_t number = meeting_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == options_.workers) {
     try {
@@ -107,18 +100,19 @@ bool LocalHub::meet(const std::function<void()>& work) {
     }
     arrived_.store(0, std::memory_order_relaxed);
     meeting_.store(number + 1, std::memory_order_release);
+    bell_.ring();
   } else {
-    spin_until([&] { return meeting_.load(std::memory_order_acquire) != number || failed_; });
+    bell_.wait(spin, [&] { return meeting_.load(std::memory_order_acquire) != number || failed_; });
   }
   return !failed_;
 }
 
 // The end of a step: sums, the step-wide scalars, the update, each thread on its slice.
-void LocalHub::reduce(std::uint32_t rank, std::uint64_t step) {
+void LocalHub::reduce(std::uint32_t rank, std::uint64_t step, Spin& spin) {
   const bool whole = options_.rules.need_whole_step();
   const Range slice = even_part(values_.as_floats().size(), options_.workers, rank);
   const auto sum = sum_.as_floats().subspan(slice.begin, slice.size());
-  if (!meet([&] {
+  if (!meet(spin, [&] {
         step_weight_ = 0;
         for (const Synchronous* worker : workers_) {
           step_weight_ += worker->loss().weight;
@@ -144,7 +138,7 @@ void LocalHub::reduce(std::uint32_t rank, std::uint64_t step) {
     }
     if (whole) {
       norms_[rank] = norm(sum);
-      if (!meet([&] {
+      if (!meet(spin, [&] {
             Norm total;
             for (const Norm& part : norms_) total += part;
             step_scale_ = decide(total, step_weight_, step);
@@ -157,7 +151,7 @@ void LocalHub::reduce(std::uint32_t rank, std::uint64_t step) {
     apply_slice(slice,
                 scalars(step_weight_, step_scale_, step + 1, options_.grid.examples_before(step)));
   }
-  meet([&] {
+  meet(spin, [&] {
     steps_done_.store(step + 1, std::memory_order_relaxed);
     end_epoch_if_due(step + 1);
     stop_agreed_ = stopping_;
@@ -207,7 +201,7 @@ class LocalHub::Asynchronous final : public Worker {
       step_ = hub_.next_step_.fetch_add(1, std::memory_order_relaxed);
       if (step_ >= hub_.options_.last_version) return std::nullopt;
       // The first steps of an epoch wait until the one before is complete.
-      spin_until([&] {
+      hub_.bell_.wait(spin_, [&] {
         return step_ < hub_.limit_.load(std::memory_order_acquire) || hub_.stopping_ ||
                hub_.failed_;
       });
@@ -233,6 +227,7 @@ class LocalHub::Asynchronous final : public Worker {
       hub_.end_epoch_if_due(done);
       for (auto& step : hub_.done_) step.store(false, std::memory_order_relaxed);
       hub_.limit_.store(hub_.epoch_end(done), std::memory_order_release);
+      hub_.bell_.ring();
     }
   }
 
@@ -341,10 +336,18 @@ Loss LocalHub::epoch_loss() const {
   return epoch_loss_;
 }
 
+void LocalHub::stop() {
+  stopping_ = true;
+  bell_.ring();
+}
+
 void LocalHub::fail(std::exception_ptr failure) {
-  const std::lock_guard lock(mutex_);
-  if (!failure_) failure_ = std::move(failure);
+  {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+  }
   failed_ = true;
+  bell_.ring();
 }
 
 void LocalHub::rethrow_failure() const {

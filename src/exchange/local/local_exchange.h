@@ -20,6 +20,7 @@
 #include "base/buffer.h"
 #include "data/share.h"
 #include "exchange/exchange.h"
+#include "exchange/local/doorbell.h"
 #include "exchange/options.h"
 #include "exchange/plan.h"
 #include "optim/groups.h"
@@ -40,6 +41,7 @@ struct LocalOptions {
   std::uint64_t version = 0;
   std::uint64_t last_version = 0;
   std::vector<Range> applied;  // async: steps done, when they are not all those below version
+  Duration spin = std::chrono::microseconds(100);  // polling before a wait sleeps
 };
 
 class LocalHub {
@@ -54,7 +56,7 @@ class LocalHub {
   std::span<float> state() { return state_.as_floats(); }
 
   std::unique_ptr<Exchange> worker(std::uint32_t rank);
-  void stop() { stopping_ = true; }       // from any thread: no further step is begun
+  void stop();                            // from any thread: no further step is begun
   void fail(std::exception_ptr failure);  // from any thread: the others end too
   void rethrow_failure() const;
 
@@ -69,8 +71,8 @@ class LocalHub {
   class Synchronous;
   class Asynchronous;
 
-  bool meet(const std::function<void()>& work);
-  void reduce(std::uint32_t rank, std::uint64_t step);
+  bool meet(Spin& spin, const std::function<void()>& work);
+  void reduce(std::uint32_t rank, std::uint64_t step, Spin& spin);
   void merge_trees();
   double decide(const Norm& norm, double weight, std::uint64_t step);
   StepScalars scalars(double weight, double scale, std::uint64_t time,
@@ -91,6 +93,7 @@ class LocalHub {
   std::atomic<std::uint64_t> skipped_ = 0;
   std::atomic<bool> stopping_ = false;
   std::atomic<bool> failed_ = false;
+  Doorbell bell_;             // rung when one of these changes, or meeting_ or limit_
   mutable std::mutex mutex_;  // guards the two below
   std::exception_ptr failure_;
   Loss epoch_loss_;
