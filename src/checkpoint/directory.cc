@@ -66,8 +66,9 @@ fs::path find_checkpoint(const fs::path& target) {
       problems += fmt::format("; {}", damage.what());
     }
   }
-  throw DataError("{} has no checkpoint that can be read{}", target.string(),
-                  paths.empty() ? ": a run saves its first at the end of an epoch" : problems);
+  throw DataError(
+      "{} has no checkpoint that can be read{}", target.string(),
+      paths.empty() ? ": its run ended before the first was saved. Start it again" : problems);
 }
 
 void prune_checkpoints(const fs::path& run_dir, std::uint64_t keep) {

@@ -63,9 +63,10 @@ std::string plain_progress(const RunProgress& p) {
 
 std::string epoch_line(const EpochResult& r) {
   const auto digits = std::to_string(r.epochs).size();
-  return fmt::format("epoch {:>{}}  loss {:.4f}  test accuracy {:5.2f} %  {}", r.epoch,
-                     std::max<std::size_t>(2, digits), r.loss, r.test_accuracy * 100,
-                     format_duration(r.took));
+  const std::string accuracy =
+      std::isnan(r.test_accuracy) ? "–" : fmt::format("{:5.2f} %", r.test_accuracy * 100);
+  return fmt::format("epoch {:>{}}  loss {:.4f}  test accuracy {}  {}", r.epoch,
+                     std::max<std::size_t>(2, digits), r.loss, accuracy, format_duration(r.took));
 }
 
 // What fits a terminal: the epochs have been shown, and names tell the roles.

@@ -151,17 +151,19 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
   if (!started_ && !stopping_) {
     end_early(what + ", before the run began", ExitCode::kCommunication);
   } else if (member.role == Role::kServer) {
-    stop_reason_ = what + "; its parameters are gone. Go on from the last checkpoint with --resume";
+    stop_reason_ = what + "; its parameters are gone";
     stop_code_ = ExitCode::kCommunication;
     finish();
   } else if (member.role == Role::kEvaluator && !stopping_) {
-    actions_.push_back(Notice{what + "; the run goes on without testing"});
-    for (auto& [version, epoch] : std::map(epochs_)) {
+    actions_.push_back(Notice{what + "; the run goes on without testing", true});
+    for (const auto& [version, epoch] : std::map(epochs_)) {
+      if (epoch.evaluated || !epoch.announced) continue;
       epochs_[version].evaluated = true;
+      actions_.push_back(EpochUntested{epoch.number, version});
       settle_epoch(version);
     }
   } else if (member.role == Role::kWorker && !stopping_) {
-    actions_.push_back(Notice{what});
+    actions_.push_back(Notice{what, true});
     lost_worker(incarnation, what);
   } else if (member.role == Role::kWorker) {
     stop_servers_if_quiet();
@@ -269,8 +271,8 @@ void ChiefCore::finish_replan_if_ready() {
       begin(member, start, mine);
     }
   }
-  actions_.push_back(Notice{fmt::format("plan {} from step {} on: {} workers", plan.epoch(), start,
-                                        plan.entries_size())});
+  actions_.push_back(Notice{fmt::format("plan {} from step {} on: {} worker{}", plan.epoch(), start,
+                                        plan.entries_size(), plan.entries_size() == 1 ? "" : "s")});
   replan_.reset();
 }
 
@@ -366,7 +368,9 @@ void ChiefCore::epoch_pinned(std::uint64_t version, std::uint32_t server) {
   auto evaluators = live(Role::kEvaluator);
   std::erase_if(evaluators, [&](std::uint32_t one) { return !members_.at(one).begun; });
   epoch.evaluated = evaluators.empty();
-  if (!evaluators.empty()) {
+  if (evaluators.empty()) {
+    actions_.push_back(EpochUntested{epoch.number, version});
+  } else {
     wire::Evaluate evaluate;
     evaluate.set_version(version);
     evaluate.set_epoch(epoch.number);
@@ -530,7 +534,8 @@ const ChiefCore::Actions& ChiefCore::hurry() {
   actions_.push_back(
       Notice{fmt::format("{} does not say where it stopped; the last checkpoint is that of version "
                          "{}",
-                         join(silent, ", "), last_saved_)});
+                         join(silent, ", "), last_saved_),
+             true});
   finish();
   return actions_;
 }
@@ -562,7 +567,8 @@ void ChiefCore::save_stopped_version() {
     actions_.push_back(
         Notice{"a push was cut short, so the servers differ; the last checkpoint "
                "is the one of version " +
-               std::to_string(last_saved_)});
+                   std::to_string(last_saved_),
+               true});
     return finish();
   }
   if (options_.mode != Mode::kSync) {

@@ -63,16 +63,21 @@ struct EpochTrained {
   std::uint64_t epoch;
   std::uint64_t version;
 };
+struct EpochUntested {  // there is no evaluator
+  std::uint64_t epoch;
+  std::uint64_t version;
+};
 struct Notice {  // for people
   std::string text;
+  bool warning = false;
 };
 struct RunEnded {     // all done: members may go home
   std::string error;  // empty: success
   bool interrupted;
   ExitCode code = ExitCode::kOk;
 };
-using ChiefAction =
-    std::variant<SendToMember, SaveCheckpoint, Progressed, EpochTrained, Notice, RunEnded>;
+using ChiefAction = std::variant<SendToMember, SaveCheckpoint, Progressed, EpochTrained,
+                                 EpochUntested, Notice, RunEnded>;
 
 class ChiefCore {
  public:

@@ -39,8 +39,23 @@ ChiefLine::ChiefLine(Loop& loop, const ChiefLineOptions& options, Events events)
 
 void ChiefLine::start() {
   started_ = true;
-  beats_ = loop_.every(options_.heartbeat, [this] { beat(); });
+  heard_ = looked_ = Clock::now();
+  beats_ = loop_.every(options_.heartbeat, [this] {
+    beat();
+    look_after_chief();
+  });
   for (const ChiefWord& word : std::exchange(early_, {})) events_.told(word.type, word.meta);
+}
+
+// The chief answers every heartbeat.
+void ChiefLine::look_after_chief() {
+  if (closed_ || leaving_) return;
+  const TimePoint now = Clock::now();
+  if (now - std::exchange(looked_, now) > options_.silence / 2)
+    heard_ = now;  // it was us who slept
+  if (now - heard_ < options_.silence) return;
+  link_->close(fmt::format("nothing heard from it for {} (--member-timeout)",
+                           format_duration(now - heard_)));
 }
 
 ChiefLine::~ChiefLine() {
@@ -82,7 +97,8 @@ std::span<std::byte> ChiefLine::place(Link&, const FrameHeader&, std::string_vie
 
 void ChiefLine::received(Link&, const FrameHeader& header, std::string_view meta,
                          std::span<std::byte>) {
-  if (header.type == kWelcomeType) return;
+  heard_ = Clock::now();
+  if (header.type == kWelcomeType || header.type == wire::HEARTBEAT) return;
   if (header.type == wire::REGISTERED) {
     const auto registered = parsed<wire::Registered>(meta);
     incarnation_ = registered.incarnation();

@@ -25,7 +25,8 @@ struct ChiefLineOptions {
   std::string name;     // "worker1"
   std::string address;  // where a server listens; empty for others
   Duration heartbeat = std::chrono::milliseconds(500);
-  Duration deadline = std::chrono::seconds(30);
+  Duration deadline = std::chrono::seconds(30);  // to register
+  Duration silence = std::chrono::seconds(10);   // after which the chief counts as gone
 };
 
 class ChiefLine final : private LinkHandler {
@@ -56,12 +57,15 @@ class ChiefLine final : private LinkHandler {
                 std::span<std::byte> payload) override;
   void closed(Link& link, const std::string& reason) override;
   void send(wire::Type type, const std::string& meta);
+  void look_after_chief();
 
   Loop& loop_;
   ChiefLineOptions options_;
   Events events_;
   std::shared_ptr<Link> link_;
   Loop::Token beats_;
+  TimePoint heard_;
+  TimePoint looked_;
   std::uint32_t incarnation_ = 0;
   std::uint32_t rank_ = 0;
   bool started_ = false;

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -50,11 +51,9 @@ bool LocalLauncher::running(const std::string& name) const {
   return false;
 }
 
-bool LocalLauncher::any_running() const {
-  for (const Child& child : children_) {
-    if (!child.finished) return true;
-  }
-  return false;
+std::size_t LocalLauncher::running_count() const {
+  return static_cast<std::size_t>(std::count_if(
+      children_.begin(), children_.end(), [](const Child& child) { return !child.finished; }));
 }
 
 void LocalLauncher::signal(const std::string& name, int signal) {
@@ -70,7 +69,7 @@ void LocalLauncher::signal_all(int signal) {
 }
 
 void LocalLauncher::wait_all(TimePoint deadline) {
-  while (ended(), any_running() && Clock::now() < deadline) {
+  while (ended(), running_count() > 0 && Clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   signal_all(SIGKILL);

@@ -37,7 +37,7 @@ class LocalLauncher {
   // Children that have ended since the last call.
   std::vector<Child> ended();
   bool running(const std::string& name) const;
-  bool any_running() const;
+  std::size_t running_count() const;
   void signal(const std::string& name, int signal);
   void signal_all(int signal);
 

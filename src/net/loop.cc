@@ -18,6 +18,8 @@ constexpr std::size_t kDirectlyPolled = 16;
 // Timers and sockets that are not polled are looked for in one round out of so many.
 constexpr unsigned kRoundsPerEventQueue = 16;
 constexpr int kHandlersPerPoll = 256;
+// A deadline that is noticed this late was slept through.
+constexpr Duration kStopped = std::chrono::seconds(1);
 
 struct Timer : std::enable_shared_from_this<Timer> {
   Timer(asio::io_context& context, Duration its_period, std::function<void()> its_work)
@@ -65,6 +67,7 @@ struct Loop::Impl {
 };
 
 bool Loop::Impl::run(const std::function<bool()>* done, TimePoint deadline) {
+  bool overslept = false;
   while (true) {
     if (done != nullptr && (*done)()) return true;
     if (stopping.load(std::memory_order_relaxed) && stopping.exchange(false)) return false;
@@ -73,7 +76,12 @@ bool Loop::Impl::run(const std::function<bool()>* done, TimePoint deadline) {
       continue;
     }
     const TimePoint now = Clock::now();
-    if (now >= deadline) return false;
+    if (now >= deadline) {
+      // This process was stopped, and perhaps those it waits for as well: once more.
+      if (overslept || now - deadline < kStopped) return false;
+      overslept = true;
+      deadline = now + kStopped;
+    }
     if (spin.again(now)) {
       ::sched_yield();
       spin.yielded(now, Clock::now());

@@ -23,7 +23,7 @@ struct EpochResult {
   std::uint64_t epoch = 1;
   std::uint64_t epochs = 1;
   double loss = 0;
-  double test_accuracy = 0;  // in [0, 1]
+  double test_accuracy = 0;  // in [0, 1]; NaN: not tested
   Duration took{};
 };
 

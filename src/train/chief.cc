@@ -18,6 +18,7 @@ namespace {
 // A run that is stopped is over within two seconds, whoever is silent: this long for workers
 // to finish what they have begun, once or twice as long for servers to say where they are.
 constexpr Duration kPatience = std::chrono::milliseconds(600);
+constexpr Duration kGoodbyes = std::chrono::milliseconds(300);  // for all to leave
 
 Role role_of(const std::string& text) {
   if (text == "server") return Role::kServer;
@@ -103,7 +104,7 @@ Chief::~Chief() {
 
 void Chief::run() {
   journal_.address(listener_->address().text());
-  progressed_ = Clock::now();
+  progressed_ = looked_ = Clock::now();
   checks_ = loop_.every(role_.config.heartbeat, [this] {
     look_after_members();
     look_for_stalls();
@@ -122,15 +123,15 @@ void Chief::run() {
   saver_.reset();
   if (own_failure_) std::rethrow_exception(own_failure_);
   const std::string error = ended_->interrupted ? "interrupted" : ended_->error;
-  journal_.summary(core_->examples_done(), figures_by_role(), error);
+  if (core_->started()) journal_.summary(core_->examples_done(), figures_by_role(), error);
   if (ended_->interrupted) throw Interrupted("interrupted");
   if (!ended_->error.empty()) throw Error(ended_->error, ended_->code);
 }
 
 void Chief::interrupt() {
   loop_.post([this] {
-    if (ended_) return;
-    carry_out(core_->stop("interrupted"));
+    journal_.stopping();
+    if (!ended_) carry_out(core_->stop("interrupted"));
   });
 }
 
@@ -162,6 +163,9 @@ void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
   const std::uint32_t member = line.incarnation;
   if (type == wire::HEARTBEAT) {
     heard(line, parsed<wire::Heartbeat>(meta));
+    FrameHeader answer;
+    answer.type = wire::HEARTBEAT;
+    line.link().send(answer, {});
   } else if (type == wire::READY) {
     const bool before = core_->started();
     const auto& actions = core_->ready(member);
@@ -230,7 +234,9 @@ void Chief::lost(MemberLine& line, const std::string& reason) {
 
 void Chief::look_after_members() {
   const TimePoint now = Clock::now();
+  const bool slept = now - std::exchange(looked_, now) > role_.config.member_timeout / 2;
   for (const auto& line : std::vector(lines_)) {
+    if (slept) line->heard = now;  // it was this process that did not run
     const ClusterMember* member = core_->member(line->incarnation);
     if (member == nullptr || !member->live || ended_) continue;
     const Duration silence = now - line->heard;
@@ -338,10 +344,12 @@ void Chief::carry_out(const ChiefCore::Actions& actions) {
       journal_.progress(progress->examples, progress->sums);
     } else if (const auto* epoch = std::get_if<EpochTrained>(&action)) {
       journal_.epoch_trained(epoch->epoch, epoch->version);
+    } else if (const auto* untested = std::get_if<EpochUntested>(&action)) {
+      journal_.untested(untested->epoch, untested->version);
     } else if (const auto* checkpoint = std::get_if<SaveCheckpoint>(&action)) {
       save(*checkpoint);
     } else if (const auto* notice = std::get_if<Notice>(&action)) {
-      journal_.notice(notice->text);
+      notice->warning ? journal_.warning(notice->text) : journal_.notice(notice->text);
     } else if (const auto* ended = std::get_if<RunEnded>(&action)) {
       end(*ended);
     }
@@ -380,7 +388,7 @@ void Chief::end(const RunEnded& ended) {
   if (ended_) return;
   ended_ = ended;
   if (!ended.error.empty()) ended_->error += silences();
-  leave_ = loop_.after(kPatience, [this] { loop_.stop(); });
+  leave_ = loop_.after(kGoodbyes, [this] { loop_.stop(); });
   if (all_gone()) loop_.stop();
 }
 

@@ -70,6 +70,7 @@ class Chief {
   Loop::Token leave_;
   std::optional<RunEnded> ended_;
   TimePoint progressed_;
+  TimePoint looked_;  // after members
   std::uint64_t last_version_seen_ = 0;
   std::vector<Range> missing_;  // of the open step, as the first server last said
   bool stall_told_ = false;

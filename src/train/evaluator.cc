@@ -28,7 +28,7 @@ class EvaluatorRole {
               const std::lock_guard lock(mutex_);
               return figures(reader_ ? reader_->counters() : LinkCounters());
             },
-            [](const std::string&) {}) {}
+            [this](const std::string&) { loop_.stop(); }) {}
 
   void run() {
     const SignalWatcher signals({SIGTERM}, [this](int) { member_.interrupt(); });
@@ -68,6 +68,8 @@ class EvaluatorRole {
     evaluated.set_loss(loss.mean());
     evaluated.set_accuracy(loss.accuracy());
     evaluated.set_examples(loss.examples);
+    spdlog::info("epoch {}: accuracy {:.4f}, loss {:.4f}", request.epoch() + 1, loss.accuracy(),
+                 loss.mean());
     member_.tell(wire::EVALUATED, evaluated);
   }
 

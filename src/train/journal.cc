@@ -3,14 +3,26 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <fstream>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "checkpoint/checkpoint.h"
 
 namespace paceline {
 namespace {
 
 constexpr double kProgressEvery = 0.1;  // seconds
+
+// Of an epoch's line, what the summary keeps.
+nlohmann::json result_of(const nlohmann::json& line) {
+  nlohmann::json result;
+  for (const char* key : {"epoch", "train_loss", "test_loss", "test_accuracy", "seconds"}) {
+    result[key] = line.value(key, nlohmann::json());
+  }
+  return result;
+}
 
 double mean(double sum, double weight) {
   return weight > 0 ? sum / weight : 0;
@@ -23,7 +35,24 @@ Journal::Journal(const RunConfig& config, const Grid& grid, int status_fd)
       grid_(grid),
       status_fd_(status_fd),
       metrics_(config.run_dir / "metrics.jsonl"),
-      begun_(Clock::now()) {}
+      begun_(Clock::now()) {
+  if (!config.resume.empty()) read_earlier_epochs();
+}
+
+// Those that the checkpoint holds. A run may have gone on from there before: the last word
+// on an epoch counts.
+void Journal::read_earlier_epochs() {
+  const std::filesystem::path checkpoint = find_checkpoint(config_.resume);
+  const std::uint64_t version = CheckpointReader(checkpoint).info().version;
+  std::ifstream in(checkpoint.parent_path().parent_path() / "metrics.jsonl");
+  std::map<std::uint64_t, nlohmann::json> epochs;  // by number
+  for (std::string text; std::getline(in, text);) {
+    const auto line = nlohmann::json::parse(text, nullptr, false);
+    if (!line.is_object() || line.value("type", "") != "epoch") continue;
+    if (line.value("version", version + 1) <= version) epochs[line.value("epoch", 0)] = line;
+  }
+  for (const auto& [number, line] : epochs) results_.push_back(result_of(line));
+}
 
 void Journal::tell(const nlohmann::json& line) {
   if (status_fd_ < 0) return;
@@ -62,7 +91,7 @@ void Journal::begun(std::uint64_t examples_done) {
   begun_ = Clock::now();
   has_begun_ = true;
   examples_at_start_ = examples_done;
-  tell({{"type", "begun"}});
+  record({{"type", "begun"}, {"examples_done", examples_done}});
 }
 
 void Journal::progress(std::uint64_t examples, const wire::Complete& sums) {
@@ -99,24 +128,29 @@ void Journal::epoch_trained(std::uint64_t epoch, std::uint64_t version) {
 }
 
 void Journal::evaluated(const wire::Evaluated& evaluated) {
-  const EpochRecord& epoch = epochs_[evaluated.version()];
+  epoch(evaluated.epoch(), evaluated.version(), evaluated.loss(), evaluated.accuracy());
+}
+
+void Journal::untested(std::uint64_t number, std::uint64_t version) {
+  epoch(number, version, nullptr, nullptr);
+}
+
+void Journal::epoch(std::uint64_t number, std::uint64_t version, const nlohmann::json& test_loss,
+                    const nlohmann::json& test_accuracy) {
+  const EpochRecord& epoch = epochs_[version];
   const nlohmann::json line = {{"type", "epoch"},
-                               {"epoch", evaluated.epoch() + 1},
+                               {"epoch", number + 1},
                                {"epochs", config_.epochs},
-                               {"version", evaluated.version()},
+                               {"version", version},
                                {"train_loss", epoch.loss},
                                {"train_accuracy", mean(static_cast<double>(epoch.correct),
                                                        static_cast<double>(epoch.examples))},
-                               {"test_loss", evaluated.loss()},
-                               {"test_accuracy", evaluated.accuracy()},
+                               {"test_loss", test_loss},
+                               {"test_accuracy", test_accuracy},
                                {"examples", epoch.examples},
                                {"seconds", epoch.seconds},
                                {"ended", epoch.ended}};
-  results_.push_back({{"epoch", line["epoch"]},
-                      {"train_loss", line["train_loss"]},
-                      {"test_loss", line["test_loss"]},
-                      {"test_accuracy", line["test_accuracy"]},
-                      {"seconds", line["seconds"]}});
+  results_.push_back(result_of(line));
   record(line);
 }
 
@@ -140,6 +174,10 @@ void Journal::warning(const std::string& text) {
   record({{"type", "warning"}, {"seconds", elapsed()}, {"text", text}});
 }
 
+void Journal::stopping() {
+  tell({{"type", "stopping"}});
+}
+
 nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
                                 const std::string& error) {
   const double took =
@@ -158,6 +196,7 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
   }
   nlohmann::json summary = {
       {"recipe", config_.recipe},
+      {"run_dir", config_.run_dir.string()},
       {"status", error.empty() ? "complete" : "incomplete"},
       {"examples", done},
       {"examples_total", examples},

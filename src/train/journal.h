@@ -2,7 +2,7 @@
 // launcher turns into what a person sees.
 //
 // A line is a JSON object with a "type": address, begun, progress, epoch, notice, warning,
-// worker_epoch, summary. metrics.jsonl gets all but address, begun and summary.
+// worker_epoch, stopping, summary. metrics.jsonl gets all but address, stopping and summary.
 #pragma once
 
 #include <cstdint>
@@ -28,13 +28,16 @@ class Journal {
   void progress(std::uint64_t examples, const wire::Complete& sums);
   void epoch_trained(std::uint64_t epoch, std::uint64_t version);
   void evaluated(const wire::Evaluated& evaluated);
+  void untested(std::uint64_t epoch, std::uint64_t version);
   void worker_epoch(const std::string& worker, const wire::WorkerEpoch& result);
   void notice(const std::string& text);
   void warning(const std::string& text);
+  void stopping();  // someone asked to
 
   double elapsed() const;  // seconds since begun()
 
   // Writes summary.json, tells the launcher, and returns it. `roles` is an array of objects.
+  // The epochs before a resumed run's first are those that its predecessor wrote down.
   nlohmann::json summary(std::uint64_t examples, nlohmann::json roles, const std::string& error);
 
  private:
@@ -45,6 +48,9 @@ class Journal {
     double ended = 0;  // seconds since begun()
     double seconds = 0;
   };
+  void read_earlier_epochs();
+  void epoch(std::uint64_t number, std::uint64_t version, const nlohmann::json& test_loss,
+             const nlohmann::json& test_accuracy);
   void tell(const nlohmann::json& line);
   void record(const nlohmann::json& line);
   bool launcher_reads() const;

@@ -17,6 +17,7 @@ ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
   options.address = address;
   options.heartbeat = role.config.heartbeat;
   options.deadline = role.config.start_timeout;
+  options.silence = role.config.member_timeout;
   return options;
 }
 

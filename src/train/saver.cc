@@ -17,6 +17,7 @@ Saver::~Saver() {
     over_ = true;
     changed_.notify_all();
   }
+  loop_.stop();  // whatever it waits for
   thread_.join();
 }
 
@@ -27,7 +28,6 @@ void Saver::save(CheckpointInfo info) {
 }
 
 void Saver::work() {
-  Loop loop{Duration::zero()};
   std::unique_ptr<PsReader> reader;
   Buffer values;
   Buffer state;
@@ -43,7 +43,7 @@ void Saver::work() {
     std::string error;
     try {
       if (!reader) {
-        reader = std::make_unique<PsReader>(loop, map_, address_, config_.deadline);
+        reader = std::make_unique<PsReader>(loop_, map_, address_, config_.deadline);
         values = Buffer::floats(map_.floats());
         state = Buffer::floats(map_.floats() * info.slots);
       }

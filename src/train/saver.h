@@ -22,7 +22,7 @@ class Saver {
   using Done = std::function<void(std::uint64_t version, const std::string& error)>;
 
   Saver(const RunConfig& config, const ChunkMap& map, PsAddress address, Done done);
-  ~Saver();  // finishes the job in hand, drops the others
+  ~Saver();  // drops all jobs; one whose numbers are there already is finished
   void save(CheckpointInfo info);
 
  private:
@@ -32,6 +32,7 @@ class Saver {
   ChunkMap map_;
   PsAddress address_;
   Done done_;
+  Loop loop_{Duration::zero()};  // of the saver's thread
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<CheckpointInfo> jobs_;

@@ -92,6 +92,7 @@ class WorkerRole {
 
   void train(const ChiefWord& word) {
     const auto begin = parsed<wire::Begin>(word.meta);
+    spdlog::info("begins at version {}, with {} server(s)", begin.version(), begin.servers_size());
     connect(begin);
     LoopParts parts{*dataset_,
                     parts_.order,
@@ -107,6 +108,8 @@ class WorkerRole {
       epoch = std::max(epoch, now);
     });
     client_->drain();
+    spdlog::info("ends after {} shares, {} examples", counts_.shares.load(),
+                 counts_.examples.load());
     if (tests_ && counts_.shares > 0) test_own_view(epoch);
   }
 

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <csignal>
+#include <thread>
 
 #include "net/hello.h"
 #include "net/raw_peer.h"
@@ -55,8 +56,8 @@ TEST_F(LongRun, AKilledLauncherLeavesNoOrphan) {
 }
 
 TEST_F(LongRun, AKilledServerEndsTheRunWithAWord) {
-  PacelineProcess process(dir_.path(), train("run", {"--workers", "2"}));
-  ASSERT_TRUE(has_begun("run"));
+  PacelineProcess process(dir_.path(), train("run", {"--checkpoint-every", "1"}));
+  ASSERT_TRUE(has_saved("run"));
   const auto servers = process.roles("server0", 1);
   ASSERT_EQ(servers.size(), 1U);
   ::kill(servers[0], SIGKILL);
@@ -101,12 +102,99 @@ TEST_F(LongRun, ResumesInItsOwnDirectory) {
   EXPECT_EQ(summary("run")["examples_total"], kExamples);
 }
 
+TEST_F(LongRun, AResumedRunRemembersTheEpochsBefore) {
+  PacelineProcess process(dir_.path(), train("run", {"--checkpoint-every", "1"}));
+  ASSERT_TRUE(has_saved("run"));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  const Result resumed = paceline({"train", "--resume", path("run").string(), "--quiet"});
+  ASSERT_EQ(resumed.code, 0) << resumed.output;
+  const auto summary = this->summary("run");
+  EXPECT_EQ(summary["epochs"], kEpochs);
+  for (int i = 0; i < kEpochs; ++i) ASSERT_EQ(summary["epoch_results"][i]["epoch"], i + 1);
+}
+
+TEST_F(LongRun, AKilledChiefEndsTheRunWithAWord) {
+  PacelineProcess process(dir_.path(), train("run", {"--checkpoint-every", "1"}));
+  ASSERT_TRUE(has_saved("run"));
+  const auto chiefs = process.roles("chief", 1);
+  ASSERT_EQ(chiefs.size(), 1U);
+  ::kill(chiefs[0], SIGKILL);
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), ::testing::HasSubstr("chief was killed by signal 9"));
+  EXPECT_THAT(process.output(), ::testing::HasSubstr("--resume"));
+}
+
+TEST_F(LongRun, AStoppedChiefEndsTheRunAfterItsTimeout) {
+  PacelineProcess process(dir_.path(),
+                          train("run", {"--heartbeat", "50ms", "--member-timeout", "500ms"}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto chiefs = process.roles("chief", 1);
+  ASSERT_EQ(chiefs.size(), 1U);
+  ::kill(chiefs[0], SIGSTOP);
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), ::testing::HasSubstr("the chief did not answer"));
+  EXPECT_FALSE(alive(chiefs[0]));
+  EXPECT_THAT(log("run", "worker0"), ::testing::HasSubstr("nothing heard from it for"));
+}
+
+TEST_F(LongRun, OneCtrlCEndsARunWhoseChiefIsStopped) {
+  PacelineProcess process(dir_.path(), train("run", {}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto roles = process.roles("", 5);
+  const auto chiefs = process.roles("chief", 1);
+  ASSERT_EQ(chiefs.size(), 1U);
+  ::kill(chiefs[0], SIGSTOP);
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  for (const pid_t role : roles) EXPECT_FALSE(alive(role));
+}
+
+TEST_F(LongRun, CtrlZPausesAllRolesAndTheRunGoesOnAfterwards) {
+  PacelineProcess process(dir_.path(),
+                          train("run", {"--heartbeat", "50ms", "--member-timeout", "500ms"}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto roles = process.roles("", 5);
+  ASSERT_EQ(roles.size(), 5U);
+  process.signal(SIGTSTP);
+  EXPECT_TRUE(eventually(10, [&] { return stopped(process.pid()); }));
+  for (const pid_t role : roles) EXPECT_TRUE(stopped(role)) << role;
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // beyond the timeout
+  process.signal(SIGCONT);
+  EXPECT_EQ(process.wait(), 0) << process.output();
+  EXPECT_EQ(summary("run")["examples"], kExamples);
+  EXPECT_THAT(log("run", "chief"), ::testing::Not(::testing::HasSubstr("is lost")));
+}
+
+TEST_F(LongRun, WithoutItsEvaluatorARunGoesOnUntested) {
+  PacelineProcess process(dir_.path(), train("run", {}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto evaluators = process.roles("evaluator0", 1);
+  ASSERT_EQ(evaluators.size(), 1U);
+  ::kill(evaluators[0], SIGKILL);
+  EXPECT_EQ(process.wait(), 0) << process.output();
+  EXPECT_THAT(process.output(), ::testing::HasSubstr("goes on without testing"));
+  const auto summary = this->summary("run");
+  EXPECT_EQ(summary["epochs"], kEpochs);
+  EXPECT_TRUE(summary["test_accuracy"].is_null());
+  EXPECT_GT(summary["train_loss"], 0);
+}
+
+TEST_F(LongRun, ARunThatEndedBeforeItsFirstCheckpointCanBeStartedAgain) {
+  PacelineProcess process(dir_.path(), train("run", {"--workers", "3"}));
+  ASSERT_EQ(process.roles("chief", 1).size(), 1U);
+  process.signal(SIGINT);
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  ASSERT_TRUE(names_in(path("run") / "checkpoints").empty());
+  const Result again = paceline(SyntheticRun::train("run", {}));
+  EXPECT_EQ(again.code, 0) << again.output;
+  EXPECT_EQ(summary("run")["epochs"], 3);
+}
+
 TEST_F(LongRun, ARunDirectoryIsTrainedInByOneProcessAtATime) {
   PacelineProcess process(dir_.path(), train("run", {"--checkpoint-every", "1"}));
-  ASSERT_TRUE(eventually(20, [&] {
-    return std::filesystem::exists(path("run") / "checkpoints") &&
-           names_in(path("run") / "checkpoints").size() > 2;
-  }));
+  ASSERT_TRUE(has_saved("run"));
   const Result second = paceline({"train", "--resume", path("run").string(), "--epochs", "9999"});
   EXPECT_EQ(second.code, 2) << second.output;
   EXPECT_NE(second.output.find("another process is training"), std::string::npos) << second.output;

@@ -102,12 +102,22 @@ std::uint16_t free_port() {
   return take_port().port;
 }
 
-bool alive(pid_t pid) {
+// One letter, as in the manual page of proc; empty: there is no such process.
+static std::string state_of(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
   std::string word;
   std::string state;
   stat >> word >> word >> state;
+  return state;
+}
+
+bool alive(pid_t pid) {
+  const std::string state = state_of(pid);
   return !state.empty() && state != "Z" && state != "X";
+}
+
+bool stopped(pid_t pid) {
+  return state_of(pid) == "T";
 }
 
 bool eventually(double seconds, const std::function<bool()>& condition) {

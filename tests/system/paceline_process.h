@@ -53,6 +53,7 @@ struct Taken {
 Taken take_port();
 
 bool alive(pid_t pid);
+bool stopped(pid_t pid);  // by SIGSTOP
 // Waits until the condition holds, at most `seconds`.
 bool eventually(double seconds, const std::function<bool()>& condition);
 

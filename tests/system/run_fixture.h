@@ -67,6 +67,12 @@ class LongRun : public SyntheticRun {
       return static_cast<bool>(std::getline(in, line));
     });
   }
+  bool has_saved(const std::string& name) const {
+    return eventually(20, [&] {
+      const auto folder = path(name) / "checkpoints";
+      return std::filesystem::exists(folder) && names_in(folder).size() > 2;
+    });
+  }
   std::string log(const std::string& name, const std::string& role) const {
     return read_text(path(name) / "logs" / (role + ".log"));
   }

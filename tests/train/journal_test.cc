@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/temp_dir.h"
+#include "checkpoint/checkpoint.h"
 
 namespace paceline {
 namespace {
@@ -51,8 +52,7 @@ class JournalTest : public ::testing::Test {
 
 TEST_F(JournalTest, TellsThatTheRunHasBegun) {
   journal_->begun(0);
-  EXPECT_EQ(told(), "{\"type\":\"begun\"}\n");
-  EXPECT_EQ(metrics(), "");
+  EXPECT_EQ(told(), "{\"examples_done\":0,\"type\":\"begun\"}\n");
 }
 
 TEST_F(JournalTest, ProgressGoesToTheLauncherAndTheFile) {
@@ -93,6 +93,43 @@ TEST_F(JournalTest, TheSummaryHasTheLastEpochAndWhatWasDone) {
   EXPECT_EQ(summary["test_accuracy"], 0.75);
   EXPECT_EQ(summary["train_loss"], 0.4);
   EXPECT_EQ(nlohmann::json::parse(read_text(dir_.path() / "summary.json")), summary);
+}
+
+TEST_F(JournalTest, AnEpochWithoutATestIsWrittenDownToo) {
+  journal_->begun(0);
+  journal_->progress(100, sums(40, 100, 10));
+  journal_->untested(0, 10);
+  EXPECT_THAT(metrics(), HasSubstr("\"test_accuracy\":null"));
+  const auto summary = journal_->summary(100, nlohmann::json::array(), "");
+  EXPECT_EQ(summary["epochs"], 1);
+  EXPECT_EQ(summary["train_loss"], 0.4);
+  EXPECT_TRUE(summary["test_accuracy"].is_null());
+}
+
+TEST_F(JournalTest, AResumedRunRemembersTheEpochsItsCheckpointHolds) {
+  const auto lived = [&](std::uint64_t version, double accuracy) {
+    journal_->progress(10 * version, sums(40, 100, version));
+    wire::Evaluated evaluated;
+    evaluated.set_version(version);
+    evaluated.set_epoch(version / 10 - 1);
+    evaluated.set_accuracy(accuracy);
+    journal_->evaluated(evaluated);
+  };
+  journal_->begun(0);
+  lived(10, 0.5);
+  lived(20, 0.6);
+  lived(30, 0.1);  // beyond the checkpoint
+  CheckpointInfo info;
+  info.version = 20;
+  write_checkpoint(checkpoint_path(dir_.path(), 20), info, {});
+  config_.resume = dir_.path();
+  journal_.emplace(config_, Grid{100, 10, 1}, pipe_[1]);
+  journal_->begun(200);
+  lived(30, 0.7);
+  const auto summary = journal_->summary(300, nlohmann::json::array(), "");
+  EXPECT_EQ(summary["epochs"], 3);
+  EXPECT_EQ(summary["epoch_results"][1]["test_accuracy"], 0.6);
+  EXPECT_EQ(summary["test_accuracy"], 0.7);
 }
 
 TEST_F(JournalTest, ARunThatFailedSaysWhy) {

@@ -215,11 +215,7 @@ class ThreadRun {
     }
     reporter_.summary(journal_.summary(examples_done(), std::move(roles), error));
     hub_.rethrow_failure();
-    if (error == "interrupted") {
-      throw Interrupted("interrupted; saved as " +
-                        checkpoint_path(config_.run_dir, version).string() +
-                        ". Go on with: paceline train --resume " + config_.run_dir.string());
-    }
+    if (error == "interrupted") throw Interrupted(error);
   }
 
   RunConfig config_;

@@ -1,0 +1,194 @@
+// A run whose roles are processes on this machine, seen from the process that starts them.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/process.h"
+#include "base/signals.h"
+#include "base/units.h"
+#include "cluster/launcher.h"
+#include "train/run.h"
+#include "train/status_lines.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Duration kLeave = std::chrono::milliseconds(500);    // for roles to end after the chief
+constexpr Duration kAnswer = std::chrono::milliseconds(1500);  // for the chief to begin stopping
+
+class ProcessRun {
+ public:
+  ProcessRun(const RunConfig& config, Reporter& reporter)
+      : config_(config),
+        reporter_(reporter),
+        launcher_(config.run_dir / "logs"),
+        status_(reporter) {
+    if (::pipe2(pipe_.data(), O_CLOEXEC) != 0) throw Error("pipe: " + errno_text(errno));
+  }
+  ~ProcessRun() { ::close(pipe_[0]); }
+
+  void run() {
+    const SignalWatcher signals({SIGINT, SIGTERM, SIGHUP, SIGTSTP}, [this](int signal) {
+      if (signal == SIGTSTP) {
+        pause_ = true;
+      } else {
+        ++asked_;
+      }
+    });
+    start("chief", "chief", "unix:" + (sockets_.path() / "chief.sock").string(), pipe_[1]);
+    ::close(pipe_[1]);
+    while (open_ || launcher_.running("chief")) {
+      wait_for_status();
+      if (!others_ && !status_.address().empty() && asked_ == 0) start_others();
+      if (pause_.exchange(false)) pause();
+      pass_on_signals();
+      for (const auto& child : launcher_.ended()) consider(child);
+      look_after_chief();
+    }
+    launcher_.wait_all(Clock::now() + kLeave);
+    report_end();
+  }
+
+ private:
+  void start(const std::string& name, const std::string& role, const std::string& chief,
+             int status_fd) {
+    std::vector<std::string> arguments = {this_executable(),
+                                          "role",
+                                          role,
+                                          "--config",
+                                          (config_.run_dir / "config.toml").string(),
+                                          "--name",
+                                          name,
+                                          "--chief",
+                                          chief};
+    if (status_fd >= 0) {
+      arguments.insert(arguments.end(), {"--announce-fd", std::to_string(status_fd)});
+    }
+    launcher_.start(name, std::move(arguments), status_fd);
+  }
+
+  void start_others() {
+    others_ = true;
+    for (std::uint64_t i = 0; i < config_.servers; ++i) {
+      start("server" + std::to_string(i), "server", status_.address(), -1);
+    }
+    for (std::uint64_t i = 0; i < config_.workers; ++i) {
+      start("worker" + std::to_string(i), "worker", status_.address(), -1);
+    }
+    start("evaluator0", "evaluator", status_.address(), -1);
+  }
+
+  void wait_for_status() {
+    pollfd ready{open_ ? pipe_[0] : -1, POLLIN, 0};
+    if (::poll(&ready, 1, 20) > 0 && open_) open_ = status_.read(pipe_[0]);
+  }
+
+  // Once: the chief saves and ends the run. Twice: now.
+  void pass_on_signals() {
+    const int asked = asked_;
+    if (asked > passed_ && asked == 1) {
+      asked_at_ = Clock::now();
+      launcher_.signal("chief", SIGTERM);
+    }
+    if (asked > passed_ && asked > 1) launcher_.signal_all(SIGKILL);
+    passed_ = asked;
+  }
+
+  // Ctrl-Z stops the roles, which are in process groups of their own, as well.
+  void pause() {
+    launcher_.signal_all(SIGSTOP);
+    reporter_.notice("paused");
+    ::raise(SIGSTOP);
+    launcher_.signal_all(SIGCONT);
+  }
+
+  // A role that fails before the run has begun would be waited for in vain.
+  void consider(const LocalLauncher::Child& child) {
+    const bool ok = child.finished->status == 0;
+    if (child.name == "chief") chief_status_ = child.finished->status;
+    if (ok || child.name == "chief" || status_.begun() || asked_ > 0 || failed_role_) return;
+    failed_role_ = child;
+    launcher_.signal("chief", SIGTERM);
+  }
+
+  // One that is stopped or hangs does not hear us: then all others leave it, after a while,
+  // and it is waited for no longer.
+  void look_after_chief() {
+    if (!launcher_.running("chief") || silent_chief_) return;
+    const TimePoint now = Clock::now();
+    if (!others_ || launcher_.running_count() > 1) left_alone_ = now;
+    const bool deaf = asked_ > 0 && !status_.stopping() && now - asked_at_ > kAnswer;
+    if (!deaf && now - left_alone_ < config_.member_timeout) return;
+    silent_chief_ = true;
+    launcher_.signal("chief", SIGKILL);
+  }
+
+  void report_end() {
+    if (silent_chief_ && asked_ == 0) {
+      throw CommError("the chief did not answer the other roles for {} and was ended",
+                      format_duration(config_.member_timeout));
+    }
+    if (silent_chief_) {
+      reporter_.warning("the chief did not answer and was ended: what it had not saved is lost");
+    }
+    if (failed_role_ && WIFEXITED(failed_role_->finished->status)) {
+      throw_words_of(failed_role_->name, failed_role_->finished->status);
+    }
+    if (chief_status_ == 0) return;
+    if (asked_ > 0) throw Interrupted("interrupted");
+    throw_words_of("chief", chief_status_);
+  }
+
+  [[noreturn]] void throw_words_of(const std::string& name, int status) {
+    const std::string words = launcher_.last_words(name);
+    if (!words.empty()) {
+      throw Error(name == "chief" ? words : name + ": " + words,
+                  static_cast<ExitCode>(WEXITSTATUS(status)));
+    }
+    std::string text = fmt::format("{} {}", name, Finished{status}.describe());
+    if (WIFEXITED(status)) {
+      std::error_code ignored;
+      const fs::space_info disk = fs::space(config_.run_dir, ignored);
+      text += fmt::format(" and said nothing; {} has {} left, its log is {}",
+                          config_.run_dir.string(), format_bytes(disk.available),
+                          (config_.run_dir / "logs" / (name + ".log")).string());
+    }
+    throw Error(text, WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status))
+                                        : ExitCode::kCommunication);
+  }
+
+  RunConfig config_;
+  Reporter& reporter_;
+  SocketFolder sockets_;
+  LocalLauncher launcher_;
+  StatusLines status_;
+  std::array<int, 2> pipe_{};
+  bool open_ = true;
+  bool others_ = false;  // have been started
+  std::atomic<bool> pause_ = false;
+  std::atomic<int> asked_ = 0;  // how often someone asked to stop
+  int passed_ = 0;
+  TimePoint asked_at_;
+  TimePoint left_alone_;  // the chief, by all others
+  bool silent_chief_ = false;
+  int chief_status_ = 0;
+  std::optional<LocalLauncher::Child> failed_role_;
+};
+
+}  // namespace
+
+void train_with_processes(const RunConfig& config, Reporter& reporter) {
+  ProcessRun(config, reporter).run();
+}
+
+}  // namespace paceline

@@ -1,0 +1,72 @@
+#include "train/status_lines.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace paceline {
+namespace {
+
+// JSON has no word for a loss that is not finite, nor for a test that was not made: null.
+double number(const nlohmann::json& value) {
+  return value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
+
+RunProgress progress_of(const nlohmann::json& line) {
+  RunProgress progress{line["epoch"],
+                       line["epochs"],
+                       line["examples_done"],
+                       line["examples_total"],
+                       line["examples_per_second"],
+                       number(line["loss"]),
+                       {}};
+  if (progress.examples_per_second > 0) {
+    progress.eta =
+        from_seconds(static_cast<double>(progress.examples_total - progress.examples_done) /
+                     progress.examples_per_second);
+  }
+  return progress;
+}
+
+}  // namespace
+
+bool StatusLines::read(int fd) {
+  std::array<char, 65536> block;
+  const ssize_t got = ::read(fd, block.data(), block.size());
+  if (got <= 0) return got < 0 && errno == EINTR;
+  buffer_.append(block.data(), static_cast<std::size_t>(got));
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = buffer_.find('\n', begin)) != std::string::npos;
+       begin = end + 1) {
+    handle(nlohmann::json::parse(buffer_.substr(begin, end - begin)));
+  }
+  buffer_.erase(0, begin);
+  return true;
+}
+
+void StatusLines::handle(const nlohmann::json& line) {
+  const std::string type = line["type"];
+  if (type == "address") {
+    address_ = line["address"];
+  } else if (type == "begun") {
+    begun_ = true;
+  } else if (type == "progress") {
+    reporter_.progress(progress_of(line));
+  } else if (type == "epoch") {
+    reporter_.epoch({line["epoch"], line["epochs"], number(line["train_loss"]),
+                     number(line["test_accuracy"]), from_seconds(line["seconds"])});
+  } else if (type == "notice") {
+    reporter_.notice(line["text"]);
+  } else if (type == "warning") {
+    reporter_.warning(line["text"]);
+  } else if (type == "stopping") {
+    stopping_ = true;
+  } else if (type == "summary") {
+    reporter_.summary(line["summary"]);
+  }
+}
+
+}  // namespace paceline

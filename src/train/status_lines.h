@@ -1,0 +1,31 @@
+// What the chief tells the process that started it, turned into calls of a Reporter.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "observe/reporter.h"
+
+namespace paceline {
+
+class StatusLines {
+ public:
+  explicit StatusLines(Reporter& reporter) : reporter_(reporter) {}
+
+  bool read(int fd);  // what is there; false at the end
+
+  const std::string& address() const { return address_; }  // of the chief; empty: not yet
+  bool begun() const { return begun_; }                    // all roles are there
+  bool stopping() const { return stopping_; }              // it knows that it shall
+
+ private:
+  void handle(const nlohmann::json& line);
+
+  Reporter& reporter_;
+  std::string buffer_;
+  std::string address_;
+  bool begun_ = false;
+  bool stopping_ = false;
+};
+
+}  // namespace paceline
