@@ -10,6 +10,8 @@
 // (PREPARE) and begin nothing new. The new plan starts at the first step that nobody has
 // touched. Shares of the lost worker in steps that are begun but not complete everywhere
 // go, whole, to one survivor each.
+//
+// chief_plans.cc has the plans, chief_end.cc the ways a run ends, chief_core.cc the rest.
 #pragma once
 
 #include <cstdint>

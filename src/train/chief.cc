@@ -123,7 +123,12 @@ void Chief::run() {
   saver_.reset();
   if (own_failure_) std::rethrow_exception(own_failure_);
   const std::string error = ended_->interrupted ? "interrupted" : ended_->error;
-  if (core_->started()) journal_.summary(core_->examples_done(), figures_by_role(), error);
+  try {
+    if (core_->started()) journal_.summary(core_->examples_done(), figures_by_role(), error);
+  } catch (const DataError& failure) {
+    if (ended_->error.empty()) throw;
+    spdlog::error("{}", failure.what());  // what the run failed with says more
+  }
   if (ended_->interrupted) throw Interrupted("interrupted");
   if (!ended_->error.empty()) throw Error(ended_->error, ended_->code);
 }

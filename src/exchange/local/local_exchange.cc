@@ -111,30 +111,27 @@ bool LocalHub::meet(Spin& spin, const std::function<void()>& work) {
 void LocalHub::reduce(std::uint32_t rank, std::uint64_t step, Spin& spin) {
   const bool whole = options_.rules.need_whole_step();
   const Range slice = even_part(values_.as_floats().size(), options_.workers, rank);
-  const auto sum = sum_.as_floats().subspan(slice.begin, slice.size());
   if (!meet(spin, [&] {
         step_weight_ = 0;
-        for (const Synchronous* worker : workers_) {
+        contributors_.clear();
+        for (Synchronous* worker : workers_) {
           step_weight_ += worker->loss().weight;
           count(worker->loss());
+          if (worker->loss().examples > 0) contributors_.push_back(worker);
         }
         if (options_.deterministic) {
           merge_trees();
-          if (whole) step_scale_ = decide(norm(sum_.as_floats()), step_weight_, step);
+          if (whole) step_scale_ = decide(norm(summed_), step_weight_, step);
+        } else {
+          summed_ = contributors_.front()->gradient();
         }
       })) {
     return;
   }
   if (!options_.deterministic) {
-    bool first = true;
-    for (Synchronous* worker : workers_) {
-      if (worker->loss().examples == 0) continue;
-      const auto part = worker->gradient().subspan(slice.begin, slice.size());
-      if (std::exchange(first, false)) {
-        std::copy(part.begin(), part.end(), sum.begin());
-      } else {
-        add(sum, part);
-      }
+    const auto sum = summed_.subspan(slice.begin, slice.size());
+    for (std::size_t i = 1; i < contributors_.size(); ++i) {
+      add(sum, contributors_[i]->gradient().subspan(slice.begin, slice.size()));
     }
     if (whole) {
       norms_[rank] = norm(sum);
@@ -161,25 +158,24 @@ void LocalHub::reduce(std::uint32_t rank, std::uint64_t step, Spin& spin) {
 void LocalHub::merge_trees() {
   tree_.clear();
   std::uint64_t tiles = 0;
-  for (const Synchronous* worker : workers_) {
-    if (worker->tree() == nullptr || worker->loss().examples == 0) continue;
+  for (const Synchronous* worker : contributors_) {
+    if (worker->tree() == nullptr) continue;
     for (const auto& [begin, node] : worker->tree()->nodes()) {
       tree_.add(node.first, node.second);
       tiles = std::max(tiles, node.first.end);
     }
   }
-  tree_.root(tiles, sum_.as_floats());
+  summed_ = tree_sum_.as_floats();
+  tree_.root(tiles, summed_);
 }
 
 void LocalHub::apply_slice(Range slice, const StepScalars& scalars) {
-  const std::size_t floats = values_.as_floats().size();
   for (GroupRange group : options_.groups) {
     group.floats.begin = std::max(group.floats.begin, slice.begin);
     group.floats.end = std::min(group.floats.end, slice.end);
     if (group.floats.begin >= group.floats.end) continue;
-    optimizer_.apply(scalars, std::span(&group, 1), std::as_const(sum_).as_floats().first(floats),
-                     std::as_const(values_).as_floats(), values_.as_floats(),
-                     std::as_const(state_).as_floats(), state_.as_floats());
+    optimizer_.apply(scalars, std::span(&group, 1), summed_, std::as_const(values_).as_floats(),
+                     values_.as_floats(), std::as_const(state_).as_floats(), state_.as_floats());
   }
 }
 
@@ -267,8 +263,8 @@ LocalHub::LocalHub(const LocalOptions& options, const Schedule& schedule, std::u
       steps_done_(options.version),
       workers_(options.workers),
       norms_(options.workers),
-      sum_(Buffer::floats(floats)),
       tree_(floats),
+      tree_sum_(Buffer::floats(options.deterministic ? floats : 0)),
       next_step_(options.version),
       limit_(epoch_end(options.version)),
       done_(options.grid.steps_per_epoch()) {

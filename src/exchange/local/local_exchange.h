@@ -106,8 +106,10 @@ class LocalHub {
   bool stop_agreed_ = false;  // all threads end before the same step
   double step_weight_ = 0;
   double step_scale_ = 1;
-  Buffer sum_;
+  std::vector<Synchronous*> contributors_;  // to the step
+  std::span<float> summed_;  // the step's gradient: in the first contributor's own, or tree_sum_
   TreeSum tree_;
+  Buffer tree_sum_;
 
   // Asynchronous
   std::atomic<std::uint64_t> next_step_;

@@ -1,0 +1,145 @@
+// How ChiefCore ends a run: at its end, when someone asks, or with a failure.
+#include <algorithm>
+
+#include "base/text.h"
+#include "cluster/chief_core.h"
+
+namespace paceline {
+
+const ChiefCore::Actions& ChiefCore::stop(const std::string& reason) {
+  actions_.clear();
+  if (stopping_ || finished_) return actions_;
+  stopping_ = true;
+  stop_reason_ = reason;
+  if (!started_) {
+    finish();
+    return actions_;
+  }
+  wire::Stop stop;
+  stop.set_reason(reason);
+  send_all(Role::kWorker, stop);
+  stop_servers_if_quiet();
+  return actions_;
+}
+
+const ChiefCore::Actions& ChiefCore::fail(const std::string& reason, ExitCode code) {
+  actions_.clear();
+  end_early(reason, code);
+  return actions_;
+}
+
+// With a failure: workers are not waited for.
+void ChiefCore::end_early(const std::string& reason, ExitCode code) {
+  if (stopping_ || finished_) return;
+  stopping_ = true;
+  stop_reason_ = reason;
+  stop_code_ = code;
+  if (!started_) return finish();
+  wire::Stop stop;
+  stop.set_reason(reason);
+  stop.set_failed(true);
+  send_all(Role::kWorker, stop);
+  stop_servers();
+}
+
+void ChiefCore::stop_servers() {
+  if (std::exchange(servers_told_, true)) return;
+  wire::Stop stop;
+  stop.set_reason(stop_reason_);
+  stop.set_failed(stop_code_ != ExitCode::kOk);
+  send_all(Role::kServer, stop);
+}
+
+// Synchronous runs abandon the open step at once. Asynchronous ones let every worker
+// finish the push it has begun, or the servers would differ.
+void ChiefCore::stop_servers_if_quiet() {
+  const auto workers = live(Role::kWorker);
+  const bool quiet = std::all_of(workers.begin(), workers.end(),
+                                 [&](std::uint32_t worker) { return quiet_.contains(worker); });
+  if (options_.mode == Mode::kSync || quiet) stop_servers();
+}
+
+const ChiefCore::Actions& ChiefCore::quiet(std::uint32_t worker) {
+  actions_.clear();
+  if (quiet_.insert(worker).second && stopping_ && !finished_) stop_servers_if_quiet();
+  return actions_;
+}
+
+const ChiefCore::Actions& ChiefCore::hurry() {
+  actions_.clear();
+  if (!stopping_ || finished_ || saving_) return actions_;
+  if (!servers_told_) {
+    stop_servers();
+    return actions_;
+  }
+  if (!std::exchange(hurried_, true)) return actions_;
+  std::vector<std::string> silent;
+  for (const std::uint32_t server : live(Role::kServer)) {
+    if (!stopped_.contains(server)) silent.push_back(members_.at(server).name);
+  }
+  actions_.push_back(
+      Notice{fmt::format("{} does not say where it stopped; the last checkpoint is that of version "
+                         "{}",
+                         join(silent, ", "), last_saved_),
+             true});
+  finish();
+  return actions_;
+}
+
+const ChiefCore::Actions& ChiefCore::stopped(std::uint32_t server, const wire::Stopped& stopped) {
+  actions_.clear();
+  if (finished_ || saving_) return actions_;
+  stopped_[server] = stopped;
+  if (stopped_.size() == options_.servers) save_stopped_version();
+  return actions_;
+}
+
+// The highest version that is complete on every server; each still has it, since it keeps
+// the one before its own.
+void ChiefCore::save_stopped_version() {
+  const wire::Stopped& first = stopped_.begin()->second;
+  std::uint64_t version = first.version();
+  bool even = true;
+  const auto same = [](const wire::Tiles& a, const wire::Tiles& b) {
+    return a.begin() == b.begin() && a.end() == b.end();
+  };
+  for (const auto& [server, other] : stopped_) {
+    version = std::min(version, other.version());
+    even = even && other.even() &&
+           std::equal(first.applied().begin(), first.applied().end(), other.applied().begin(),
+                      other.applied().end(), same);
+  }
+  if (options_.mode != Mode::kSync && !even) {
+    actions_.push_back(
+        Notice{"a push was cut short, so the servers differ; the last checkpoint "
+               "is the one of version " +
+                   std::to_string(last_saved_),
+               true});
+    return finish();
+  }
+  if (options_.mode != Mode::kSync) {
+    RangeSet done;
+    for (const auto& steps : first.applied()) {
+      for (std::uint64_t step = steps.begin(); step < steps.end(); ++step) done.add(step);
+    }
+    leases_.replace_done(std::move(done));
+  }
+  watermark_ = version;
+  if (version == last_saved_) return finish();
+  saving_ = version;
+  const bool complete_epoch =
+      version % options_.grid.steps_per_epoch() == 0 && leases_.done().ranges().size() <= 1;
+  actions_.push_back(SaveCheckpoint{version, complete_epoch});
+}
+
+void ChiefCore::finish() {
+  if (finished_) return;
+  finished_ = true;
+  for (const Role role : {Role::kWorker, Role::kEvaluator, Role::kServer}) {
+    send_all(role, wire::Goodbye());
+  }
+  const bool failed = stop_code_ != ExitCode::kOk;
+  actions_.push_back(RunEnded{failed ? stop_reason_ : "", stopping_ && !failed, stop_code_});
+}
+
+}  // namespace paceline

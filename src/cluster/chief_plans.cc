@@ -1,0 +1,117 @@
+// ChiefCore's plans: who computes what in synchronous mode, and how that changes.
+#include <algorithm>
+
+#include "base/text.h"
+#include "cluster/chief_core.h"
+
+namespace paceline {
+
+wire::Plan ChiefCore::make_plan(std::uint64_t start) {
+  Plan plan{replan_ ? replan_->epoch : ++epoch_, start, {}};
+  wire::Plan message;
+  message.set_epoch(plan.epoch);
+  message.set_start(start);
+  for (const std::uint32_t worker : live(Role::kWorker)) {
+    plan.entries.push_back({worker, 1.0});
+    wire::PlanEntry& entry = *message.add_entries();
+    entry.set_worker(worker);
+    entry.set_weight(1.0);
+  }
+  owners_.add(std::move(plan));
+  return message;
+}
+
+void ChiefCore::start_replan(std::set<std::uint32_t> dead) {
+  if (replan_) dead.insert(replan_->dead.begin(), replan_->dead.end());
+  replan_ = Replan{++epoch_, std::move(dead), {}, {}};
+  wire::Fence fence;
+  fence.set_number(replan_->epoch);
+  for (const std::uint32_t worker : replan_->dead) fence.add_dead(worker);
+  send_all(Role::kServer, fence);
+  wire::Prepare prepare;
+  prepare.set_epoch(replan_->epoch);
+  for (const std::uint32_t worker : live(Role::kWorker)) {
+    if (members_.at(worker).begun) send(worker, prepare);
+  }
+}
+
+const ChiefCore::Actions& ChiefCore::fenced(std::uint32_t server, const wire::Fenced& fenced) {
+  actions_.clear();
+  if (replan_ && fenced.number() == replan_->epoch) {
+    replan_->fenced[server] = fenced;
+    finish_replan_if_ready();
+  }
+  return actions_;
+}
+
+const ChiefCore::Actions& ChiefCore::prepared(std::uint32_t worker,
+                                              const wire::Prepared& prepared) {
+  actions_.clear();
+  if (replan_ && prepared.epoch() == replan_->epoch) {
+    replan_->prepared[worker] = prepared.next();
+    finish_replan_if_ready();
+  }
+  return actions_;
+}
+
+void ChiefCore::finish_replan_if_ready() {
+  if (stopping_) return;
+  // Never before the last plan's start: shares of earlier steps have been handed over as
+  // the plan before it cut them.
+  std::uint64_t start = owners_.last_start();
+  std::uint64_t open = options_.last_version;
+  for (const std::uint32_t server : live(Role::kServer)) {
+    const auto found = replan_->fenced.find(server);
+    if (found == replan_->fenced.end()) return;
+    start = std::max(start, found->second.untouched());
+    open = std::min(open, found->second.open());
+  }
+  for (const std::uint32_t worker : live(Role::kWorker)) {
+    if (!members_.at(worker).begun) continue;
+    const auto found = replan_->prepared.find(worker);
+    if (found == replan_->prepared.end()) return;
+    start = std::max(start, found->second);
+  }
+  const auto adopted = owners_.reassign({open, std::max(open, start)}, replan_->dead, heirs());
+  const wire::Plan plan = make_plan(start);
+  for (const std::uint32_t worker : live(Role::kWorker)) {
+    wire::Plan mine = plan;
+    if (const auto found = adopted.find(worker); found != adopted.end()) {
+      for (const auto& [share, cut_by] : found->second) {
+        wire::ShareOf& adopt = *mine.add_adopt();
+        adopt.set_step(share.step);
+        adopt.mutable_tiles()->set_begin(share.tiles.begin);
+        adopt.mutable_tiles()->set_end(share.tiles.end);
+        adopt.set_epoch(cut_by);
+      }
+    }
+    ClusterMember& member = members_.at(worker);
+    if (member.begun) {
+      send(worker, mine);
+    } else {
+      begin(member, start, mine);
+    }
+  }
+  actions_.push_back(Notice{fmt::format("plan {} from step {} on: {} worker{}", plan.epoch(), start,
+                                        plan.entries_size(), plan.entries_size() == 1 ? "" : "s")});
+  replan_.reset();
+}
+
+// Those who can begin at once, if there are any.
+std::vector<std::uint32_t> ChiefCore::heirs() const {
+  const std::vector<std::uint32_t> all = live(Role::kWorker);
+  std::vector<std::uint32_t> begun = all;
+  std::erase_if(begun, [&](std::uint32_t worker) { return !members_.at(worker).begun; });
+  return begun.empty() ? all : begun;
+}
+
+std::string ChiefCore::owners(std::uint64_t step, const std::vector<Range>& missing) const {
+  std::vector<std::string> names;
+  for (const std::uint32_t worker : owners_.owing(step, missing)) {
+    const ClusterMember* found = member(worker);
+    if (found != nullptr) names.push_back(found->name + (found->live ? "" : " (lost)"));
+  }
+  return join(names, ", ");
+}
+
+}  // namespace paceline
