@@ -319,14 +319,15 @@ const ChiefCore::Actions& ChiefCore::saved(std::uint64_t version) {
   return actions_;
 }
 
-const ChiefCore::Actions& ChiefCore::save_failed(std::uint64_t version, const std::string& reason) {
+const ChiefCore::Actions& ChiefCore::save_failed(std::uint64_t version, const std::string& reason,
+                                                 ExitCode code) {
   actions_.clear();
   if (saving_ == version) {  // the last one: there is nothing more to try
     stop_reason_ = reason;
-    stop_code_ = ExitCode::kData;
+    stop_code_ = code;
     finish();
   } else {
-    end_early(reason, ExitCode::kData);
+    end_early(reason, code);
   }
   return actions_;
 }

@@ -111,7 +111,7 @@ class ChiefCore {
   const Actions& scalars(std::uint32_t server, const wire::Scalars& scalars);
   const Actions& evaluated(const wire::Evaluated& evaluated);
   const Actions& saved(std::uint64_t version);
-  const Actions& save_failed(std::uint64_t version, const std::string& reason);
+  const Actions& save_failed(std::uint64_t version, const std::string& reason, ExitCode code);
   const Actions& stop(const std::string& reason);  // a person asks
   const Actions& fail(const std::string& reason, ExitCode code);
   const Actions& stopped(std::uint32_t server, const wire::Stopped& stopped);

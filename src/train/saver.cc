@@ -40,7 +40,7 @@ void Saver::work() {
       info = std::move(jobs_.front());
       jobs_.pop_front();
     }
-    std::string error;
+    std::optional<Error> failure;
     try {
       if (!reader) {
         reader = std::make_unique<PsReader>(loop_, map_, address_, config_.deadline);
@@ -57,10 +57,12 @@ void Saver::work() {
       };
       write_checkpoint(checkpoint_path(config_.run_dir, info.version), info, fill);
       prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
-    } catch (const std::exception& failure) {
-      error = failure.what();
+    } catch (const Error& error) {
+      failure = error;
+    } catch (const std::exception& error) {
+      failure = Error(error.what());
     }
-    done_(info.version, error);
+    done_(info.version, failure);
   }
 }
 

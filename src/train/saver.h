@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "exchange/ps/connection.h"
 #include "train/parts.h"
@@ -18,8 +19,8 @@ namespace paceline {
 
 class Saver {
  public:
-  // Called on the saver's thread; an empty error means success.
-  using Done = std::function<void(std::uint64_t version, const std::string& error)>;
+  // Called on the saver's thread.
+  using Done = std::function<void(std::uint64_t version, const std::optional<Error>& failure)>;
 
   Saver(const RunConfig& config, const ChunkMap& map, PsAddress address, Done done);
   ~Saver();  // drops all jobs; one whose numbers are there already is finished

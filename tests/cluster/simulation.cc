@@ -128,7 +128,7 @@ void World::save(std::uint64_t version) {
     }
   }
   if (scenario_.saves_fail) {
-    chief_do(chief_->save_failed(version, "the simulation's disk is full"));
+    chief_do(chief_->save_failed(version, "the simulation's disk is full", ExitCode::kData));
     return;
   }
   if (outcome_.saved_version == version) problem(fmt::format("{} is saved twice", version));

@@ -1,6 +1,9 @@
 #include "exchange/ps/reader.h"
 
+#include <algorithm>
+
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 
 namespace paceline {
@@ -31,6 +34,18 @@ PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration 
                                                Clock::now() + deadline);
 }
 
+std::string PsReader::owing() const {
+  std::vector<std::string> servers;
+  for (std::uint32_t chunk = 0; chunk < map_.chunks(); ++chunk) {
+    if (chunks_[chunk].done) continue;
+    const std::string server = connection_->server_name(map_.server_of(chunk));
+    if (std::find(servers.begin(), servers.end(), server) == servers.end()) {
+      servers.push_back(server);
+    }
+  }
+  return join(servers, ", ");
+}
+
 void PsReader::read(std::uint64_t version, std::span<float> values, std::span<float> state) {
   version_ = version;
   vectors_ = 1 + state.size() / map_.floats();
@@ -49,9 +64,8 @@ void PsReader::read(std::uint64_t version, std::span<float> values, std::span<fl
   const auto done = [this] { return arrived_ == map_.chunks() || !refused_.empty(); };
   if (!connection_->wait(done, Clock::now() + deadline_)) {
     throw CommError(
-        "{} has waited {} for {} of {} chunks of version {}: raise --deadline if the "
-        "network is slow",
-        name_, format_duration(deadline_), map_.chunks() - arrived_, map_.chunks(), version);
+        "{} has waited {} for {} to send version {}: raise --deadline if the network is slow",
+        name_, format_duration(deadline_), owing(), version);
   }
   if (!refused_.empty()) throw CommError("{}: {}", name_, refused_);
   for (std::uint32_t chunk = 0; chunk < map_.chunks(); ++chunk) {

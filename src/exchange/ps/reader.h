@@ -25,6 +25,8 @@ class PsReader {
   LinkCounters counters() const { return connection_->counters(); }
 
  private:
+  std::string owing() const;  // servers whose chunks are missing
+
   struct Arriving {
     Buffer payload;
     bool done = false;
