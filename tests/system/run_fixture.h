@@ -63,8 +63,10 @@ class LongRun : public SyntheticRun {
   bool has_begun(const std::string& name) const {
     return eventually(20, [&] {
       std::ifstream in(path(name) / "metrics.jsonl");
-      std::string line;
-      return static_cast<bool>(std::getline(in, line));
+      for (std::string line; std::getline(in, line);) {
+        if (line.find("progress") != std::string::npos) return true;
+      }
+      return false;
     });
   }
   bool has_saved(const std::string& name) const {

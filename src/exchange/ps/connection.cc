@@ -1,6 +1,8 @@
 #include "exchange/ps/connection.h"
 
 #include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
 #include "exchange/parsed.h"
 #include "net/hello.h"
 #include "net/socket.h"
@@ -18,9 +20,14 @@ PsConnection::PsConnection(Loop& loop, PsAddress address, Events events, TimePoi
     hello.incarnation = address_.incarnation;
     links_.back()->send(hello, encode_hello({address_.role, address_.digest}));
   }
-  if (!wait([this] { return welcomed_ == links_.size(); }, deadline)) {
-    throw CommError("{}: {} of {} servers have not answered the hello in time", address_.name,
-                    links_.size() - welcomed_, links_.size());
+  const TimePoint began = Clock::now();
+  if (!wait([this] { return welcomed_.size() == links_.size(); }, deadline)) {
+    std::vector<std::string> silent;
+    for (std::uint32_t server = 0; server < links_.size(); ++server) {
+      if (!welcomed_.contains(server)) silent.push_back(server_name(server));
+    }
+    throw CommError("{} has waited {} for {} to answer its hello: raise --deadline if it is slow",
+                    address_.name, format_duration(Clock::now() - began), join(silent, ", "));
   }
 }
 
@@ -62,7 +69,7 @@ std::span<std::byte> PsConnection::place(Link&, const FrameHeader& header, std::
   return events_.place(parsed<wire::Params>(meta), header);
 }
 
-void PsConnection::received(Link&, const FrameHeader& header, std::string_view meta,
+void PsConnection::received(Link& link, const FrameHeader& header, std::string_view meta,
                             std::span<std::byte>) {
   if (header.type == wire::PARAMS) {
     events_.params(parsed<wire::Params>(meta), header);
@@ -71,7 +78,7 @@ void PsConnection::received(Link&, const FrameHeader& header, std::string_view m
   } else if (header.type == wire::REFUSAL) {
     events_.refusal(parsed<wire::Refusal>(meta));
   } else if (header.type == kWelcomeType) {
-    ++welcomed_;
+    welcomed_.insert(index_of(link));
   } else {
     throw FrameError(fmt::format("unexpected message type {} from a server", header.type));
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -61,7 +62,7 @@ class PsConnection final : private LinkHandler {
   PsAddress address_;
   Events events_;
   std::vector<std::shared_ptr<Link>> links_;
-  std::uint32_t welcomed_ = 0;
+  std::set<std::uint32_t> welcomed_;  // servers that have answered the hello
   std::optional<std::string> lost_;
   bool closing_ = false;
 };
