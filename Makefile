@@ -2,6 +2,8 @@
 # CMakePresets.json) and by the scripts in tools/.
 
 JOBS ?= $(shell nproc)
+# One build at a time in build/release, where the launcher script builds, too.
+LOCKED = mkdir -p build/release && flock --close build/release/launcher-lock
 SOURCES = $(shell find src apps tests bench tools -name '*.h' -o -name '*.cc' 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -12,8 +14,8 @@ help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: packages ## build everything, optimized, into build/release
-	cmake --preset release -DPACELINE_TESTS=ON
-	cmake --build build/release -j $(JOBS)
+	$(LOCKED) sh -c 'cmake --preset release -DPACELINE_TESTS=ON && \
+	  cmake --build build/release -j $(JOBS)'
 
 test: check build ## checks and all tests: what CI runs
 	ctest --test-dir build/release --output-on-failure -j $(JOBS)

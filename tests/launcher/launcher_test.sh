@@ -76,6 +76,45 @@ ln -s "$work/paceline" "$work/link"
 ./link linked >output 2>&1 || true
 check "it runs through a link" says "<linked>"
 
+# Holds the lock of the build until `go` appears; what waits for it is started meanwhile.
+hold_lock() {
+  rm -f go held
+  flock build/release/launcher-lock sh -c 'touch held; while [ ! -e go ]; do sleep 0.05; done' &
+  until [ -e held ]; do sleep 0.05; done
+}
+sleep 1
+program 9
+hold_lock
+./paceline late >output 2>&1 &
+late=$!
+until says "waiting for another build"; do sleep 0.05; done
+check "a launcher waits for another build" says_not "<late>"
+touch go
+code=0
+wait $late || code=$?
+check "and goes on after it" [ $code = 9 ]
+
+cp "$source/Makefile" .
+mkdir stubs
+printf '#!/bin/sh\ntouch configured\n' >stubs/cmake
+chmod +x stubs/cmake
+hold_lock
+PATH=$work/stubs:$PATH make build >output 2>&1 &
+made=$!
+sleep 1
+check "make waits for another build" [ ! -e configured ]
+touch go
+wait $made
+check "and builds after it" [ -e configured ]
+rm Makefile
+
+# Words about the benchmarks need nothing that only benchmarks need.
+sed -i '$a [bench]\nno-such-package-for-peers  # is not there' packages.txt
+for words in "bench --list" "bench --help" "bench softmax -h"; do
+  launch $words
+  check "$words installs nothing" [ $code = 9 ]
+done
+
 sleep 1
 echo 'int main() { return nonsense; }' >src/main.cc
 launch
@@ -85,7 +124,7 @@ check "a failing build says where the rest is" says "build.log"
 
 sleep 1
 program 0
-echo 'no-such-package-anywhere  # is not there' >>packages.txt
+sed -i '/^\[build\]/a no-such-package-anywhere  # is not there' packages.txt
 mkdir refusing
 printf '#!/bin/sh\nexit 1\n' >refusing/sudo
 chmod +x refusing/sudo
@@ -97,6 +136,14 @@ PATH=$work/refusing:$PATH $nobody ./paceline </dev/null >output 2>&1 || code=$?
 check "without root it ends with 1" [ $code = 1 ]
 check "without root it says what to run" \
   says "apt-get install -y --no-install-recommends no-such-package-anywhere"
+
+if [ -n "$nobody" ]; then # root may write anything
+  chmod 600 build/release/launcher-lock
+  code=0
+  $nobody ./paceline </dev/null >output 2>&1 || code=$?
+  check "a build of somebody else's is named" [ $code = 1 ]
+  check "with what to do" says "build as the user who built before, or delete"
+fi
 
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
