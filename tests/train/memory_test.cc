@@ -3,17 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "train/synthetic_config.h"
 
 namespace paceline {
 namespace {
-
-RunConfig synthetic() {
-  RunConfig config;
-  config.data.name = "synthetic";
-  config.data.synthetic.examples = 1000;
-  config.data.synthetic.width = 100;
-  return config;
-}
 
 std::uint64_t each(const std::vector<RoleMemory>& roles, const std::string& name) {
   for (const RoleMemory& role : roles) {

@@ -3,17 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "train/synthetic_config.h"
 
 namespace paceline {
 namespace {
-
-RunConfig synthetic() {
-  RunConfig config;
-  config.data.name = "synthetic";
-  config.data.synthetic.examples = 1000;
-  config.data.synthetic.width = 12;
-  return config;
-}
 
 TEST(Parts, StepsCoverTheEpochs) {
   RunConfig config = synthetic();

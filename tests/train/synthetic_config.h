@@ -1,0 +1,16 @@
+// A configuration that needs no files, small enough to count by hand.
+#pragma once
+
+#include "train/run_config.h"
+
+namespace paceline {
+
+inline RunConfig synthetic() {
+  RunConfig config;
+  config.data.name = "synthetic";
+  config.data.synthetic.examples = 1000;
+  config.data.synthetic.width = 100;
+  return config;
+}
+
+}  // namespace paceline
