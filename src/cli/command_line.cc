@@ -11,6 +11,7 @@
 #include "cli/commands/commands.h"
 #include "cli/flags.h"
 #include "cli/help.h"
+#include "cli/parse_error.h"
 
 namespace paceline {
 namespace {
@@ -44,6 +45,8 @@ void build(CLI::App& root, const CommandContext& context) {
   root.set_help_flag("-h,--help", "show this help");
   root.set_version_flag("--version", fmt::format("paceline {}", kVersion), "show the version");
   root.footer(kRootFooter);
+  // Of an option that is repeated the last counts: scripts add theirs behind others.
+  root.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   add_train_command(root, context);
   add_evaluate_command(root, context);
   add_predict_command(root, context);
@@ -70,7 +73,7 @@ ParsedCommand parse_command_line(std::span<const std::string> arguments,
   } catch (const CLI::CallForVersion& version) {
     return ShowText{std::string(version.what()) + "\n"};
   } catch (const CLI::ParseError& error) {
-    throw ConfigError("{} (see '{} --help')", error.what(), full_name(chosen(root)));
+    throw ConfigError("{}", parse_error_sentence(error, chosen(root)));
   }
   return parsed ? *parsed : ShowText{chosen(root).help()};
 }

@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "cli/help.h"
+#include "cli/parse_error.h"
 #include "cli/settings.h"
 
 namespace paceline {
@@ -40,11 +43,30 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
   return found.empty() ? nullptr : found.front();
 }
 
-void check_option(const CLI::App& app, const std::string& word) {
-  const std::string name = word.substr(0, word.find('='));
-  if (app.get_option_no_throw(name) != nullptr) return;
-  throw ConfigError("unknown option '{}'{} (see '{} --help')", name,
-                    did_you_mean(name, option_names(app)), full_name(app));
+// A switch may have a value behind "=", of which the parser would take more than it
+// understands.
+void check_switch(const std::string& name, const std::string& value) {
+  constexpr std::array kWords = {"true", "false", "yes", "no", "on", "off", "1", "0"};
+  if (std::find(kWords.begin(), kWords.end(), value) != kWords.end()) return;
+  throw ConfigError("{}={} is neither true nor false: write {} alone, or with {}", name, value,
+                    name, fmt::join(kWords, ", "));
+}
+
+// The option that a word names; nothing when its value is behind it already, or it takes
+// none.
+const CLI::Option* check_option(const CLI::App& app, const std::string& word) {
+  const std::size_t equals = word.find('=');
+  const std::string name = word.substr(0, equals);
+  const CLI::Option* option = app.get_option_no_throw(name);
+  if (option == nullptr) {
+    throw ConfigError("unknown option '{}'{} (see '{} --help')", name,
+                      did_you_mean(name, option_names(app)), full_name(app));
+  }
+  const bool is_switch = option->get_items_expected_max() == 0;
+  const bool has_value = equals != std::string::npos;
+  if (is_switch && has_value) check_switch(name, word.substr(equals + 1));
+  if (!is_switch && equals == word.size() - 1) throw ConfigError("{}", missing_value(*option, app));
+  return is_switch || has_value ? nullptr : option;
 }
 
 }  // namespace
@@ -64,7 +86,6 @@ void add_setting_flags(CLI::App& app, std::map<std::string, std::string>& given)
              "--" + key, [&given, key](const std::string& value) { given[key] = value; },
              flag_help(setting))
           ->option_text(placeholder(setting.type))
-          ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast)
           ->group(setting.section);
     }
   }
@@ -72,10 +93,14 @@ void add_setting_flags(CLI::App& app, std::map<std::string, std::string>& given)
 
 void check_words(const CLI::App& root, std::span<const std::string> words) {
   const CLI::App* app = &root;
+  const CLI::Option* waiting = nullptr;  // for its value
   for (const std::string& word : words) {
     if (word == "--") return;
     if (word.starts_with("--")) {
-      check_option(*app, word);
+      if (waiting != nullptr) throw ConfigError("{}", missing_value(*waiting, *app));
+      waiting = check_option(*app, word);
+    } else if (waiting != nullptr) {
+      waiting = nullptr;
     } else if (!word.starts_with('-') && !app->get_subcommands({}).empty()) {
       const CLI::App* command = find_command(*app, word);
       if (command == nullptr) {
@@ -85,6 +110,7 @@ void check_words(const CLI::App& root, std::span<const std::string> words) {
       app = command;
     }
   }
+  if (waiting != nullptr) throw ConfigError("{}", missing_value(*waiting, *app));
 }
 
 }  // namespace paceline

@@ -13,7 +13,8 @@ namespace paceline {
 void add_setting_flags(CLI::App& app, std::map<std::string, std::string>& given);
 
 // Refuses words that CLI11 would take for something else, with a suggestion: an unknown
-// command, or an unknown option, whose value would pass for the recipe.
+// command, an unknown option, whose value would pass for the recipe, an option in the place
+// of another's value, a value that a switch cannot have.
 void check_words(const CLI::App& root, std::span<const std::string> words);
 
 }  // namespace paceline

@@ -85,6 +85,11 @@ std::size_t parse_choice(std::string_view text, const std::vector<std::string>& 
 }
 
 Duration parse_duration_at_least(std::string_view text, Duration least) {
+  // Is a bare 5 seconds or milliseconds? Only of nothing it does not matter.
+  if (text.find_first_not_of("0123456789.") == std::string_view::npos &&
+      text.find_first_of("123456789") != std::string_view::npos) {
+    throw ConfigError("'{0}' has no unit: write {0}s, {0}ms or {0}min", text);
+  }
   const Duration value = parse_duration(text);
   if (value < least) {
     throw ConfigError("must be at least {}, not {}", format_exact_duration(least), text);

@@ -101,7 +101,7 @@ std::vector<Setting> exchange_settings() {
       integer("staleness", FIELD(staleness), "ssp: clocks a reader may be ahead"),
       boolean("deterministic", FIELD(deterministic), "the same bits under any cut or fault"),
       integer("workers", FIELD(workers), "processes that compute gradients", 1, 1024),
-      integer("servers", FIELD(servers), "processes that keep the parameters", 1, 1024),
+      integer("servers", FIELD(servers), "processes that keep the parameters", 1, 256),
       integer("lease-block", FIELD(lease_block), "async, ssp: steps leased ahead at a time", 1),
       boolean("worker-eval", FIELD(worker_eval), "async, ssp: each worker tests its own view"),
   };

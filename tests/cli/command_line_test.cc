@@ -68,6 +68,30 @@ TEST(CommandLine, TheLastOfRepeatedFlagsWins) {
             2U);
 }
 
+TEST(CommandLine, TheLastOfRepeatedOptionsWins) {
+  EXPECT_EQ(parse_as<EvaluateOptions>({"evaluate", "r", "--data", "a", "--data", "b"}).data, "b");
+  EXPECT_TRUE(parse_as<EvaluateOptions>({"evaluate", "r", "--json", "--json"}).json);
+}
+
+TEST(CommandLine, SwitchesTakeTrueOrFalse) {
+  const auto deterministic = [](const std::string& word) {
+    return parse_as<TrainOptions>({"train", "mnist", word}).config.deterministic;
+  };
+  for (const char* value : {"true", "yes", "on", "1"}) {
+    EXPECT_TRUE(deterministic(std::string("--deterministic=") + value)) << value;
+    EXPECT_FALSE(deterministic(std::string("--no-deterministic=") + value)) << value;
+  }
+  for (const char* value : {"false", "no", "off", "0"}) {
+    EXPECT_FALSE(deterministic(std::string("--deterministic=") + value)) << value;
+  }
+  EXPECT_EQ(refusal({"train", "mnist", "--deterministic=maybe"}),
+            "--deterministic=maybe is neither true nor false: write --deterministic alone, or with "
+            "true, false, yes, no, on, off, 1, 0");
+  for (const char* word : {"--json=maybe", "--quiet=", "--no-worker-eval=5"}) {
+    EXPECT_THAT(refusal({"train", "mnist", word}), HasSubstr("neither true nor false")) << word;
+  }
+}
+
 TEST(CommandLine, EverySettingIsAFlagOfTrain) {
   for (const Setting& setting : settings()) {
     if (setting.scope == SettingScope::kResolved || setting.key == "resume") continue;
@@ -107,11 +131,20 @@ TEST(CommandLine, UnknownWordsAreRefusedWithASuggestion) {
 }
 
 TEST(CommandLine, MissingAndSuperfluousWordsAreRefused) {
-  EXPECT_THAT(refusal({"train", "mnist", "--batch"}), HasSubstr("--batch"));
-  EXPECT_THAT(refusal({"evaluate"}), HasSubstr("RUN"));
-  EXPECT_THAT(refusal({"predict", "run"}), HasSubstr("--input"));
-  EXPECT_THAT(refusal({"data", "get"}), HasSubstr("NAME"));
-  EXPECT_THAT(refusal({"train", "mnist", "another"}), HasSubstr("another"));
+  const std::string batch = "--batch needs a value: --batch N (see 'paceline train --help')";
+  EXPECT_EQ(refusal({"train", "mnist", "--batch"}), batch);
+  EXPECT_EQ(refusal({"train", "mnist", "--batch", "--rate", "3"}), batch);
+  EXPECT_EQ(refusal({"train", "mnist", "--batch="}), batch);
+  EXPECT_EQ(refusal({"evaluate"}),
+            "evaluate needs RUN: run directory (its newest checkpoint) or a checkpoint (see "
+            "'paceline evaluate --help')");
+  EXPECT_EQ(refusal({"predict", "run"}),
+            "predict needs --input: images in IDX format, gzipped or not (see 'paceline predict "
+            "--help')");
+  EXPECT_EQ(refusal({"data", "get"}),
+            "data get needs NAME: mnist, fashion-mnist (see 'paceline data get --help')");
+  EXPECT_EQ(refusal({"train", "mnist", "another", "-x"}),
+            "train has no use for 'another', '-x' (see 'paceline train --help')");
   EXPECT_THAT(refusal({"train", "mnist", "--batch", "-1"}),
               HasSubstr("--batch: must be at least 1, not -1"));
 }
@@ -166,6 +199,16 @@ TEST(Help, IsThereForEveryCommandAndFitsTheTerminal) {
     const std::string help = help_of(command);
     EXPECT_THAT(help, testing::StartsWith("Usage: paceline " + join(command, " ")));
     for (const std::string& line : split(help, '\n')) EXPECT_LE(display_width(line), 80U) << line;
+  }
+}
+
+TEST(Help, OfEveryCommandHasItsOwnExamples) {
+  const std::string root = help_of({});
+  for (const auto& command : kCommands) {
+    const std::string help = help_of(command);
+    EXPECT_THAT(help, testing::Not(HasSubstr("Exit codes:"))) << join(command, " ");
+    if (command[0] == "role") continue;
+    EXPECT_THAT(help, HasSubstr("Examples:\n  paceline " + join(command, " ")));
   }
 }
 

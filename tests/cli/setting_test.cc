@@ -71,6 +71,16 @@ TEST(ParseDurationAtLeast, RefusesShorterTimes) {
             "must be at least 1ms, not 10us");
 }
 
+TEST(ParseDurationAtLeast, WantsAUnit) {
+  EXPECT_EQ(message_of<ConfigError>([] { parse_duration_at_least("5", 1ms); }),
+            "'5' has no unit: write 5s, 5ms or 5min");
+  EXPECT_EQ(message_of<ConfigError>([] { parse_duration_at_least("1.5", 1ms); }),
+            "'1.5' has no unit: write 1.5s, 1.5ms or 1.5min");
+  EXPECT_EQ(parse_duration_at_least("0", 0ms), Duration(0ms));
+  EXPECT_EQ(message_of<ConfigError>([] { parse_duration_at_least("", 0ms); }),
+            "'' is not a duration such as 250ms, 2s or 5min");
+}
+
 TEST(ParseChoice, SuggestsTheNearestName) {
   const std::vector<std::string> modes = {"sync", "async", "ssp"};
   EXPECT_EQ(parse_choice("async", modes), 1U);

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "cli/commands/commands.h"
 #include "cli/recipe.h"
+#include "cli/setting.h"
 
 namespace paceline {
 
@@ -10,10 +11,9 @@ void add_role_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command =
       *root.add_subcommand("role", "One process of a run, started by its launcher.");
   command.group("");
+  command.footer("'paceline train' starts the roles of a run; nobody else needs to.\n");
   auto options = std::make_shared<RoleOptions>();
-  command.add_option("ROLE", options->role, "chief, server, worker or evaluator")
-      ->required()
-      ->check(CLI::IsMember({"chief", "server", "worker", "evaluator"}));
+  command.add_option("ROLE", options->role, "chief, server, worker or evaluator")->required();
   command.add_option("--config", options->config, "config.toml of the run")
       ->option_text("FILE")
       ->required();
@@ -22,6 +22,7 @@ void add_role_command(CLI::App& root, const CommandContext& context) {
   command.add_option("--announce-fd", options->announce_fd, "descriptor to write the address to")
       ->option_text("N");
   command.final_callback([options, context] {
+    parse_choice(options->role, {"chief", "server", "worker", "evaluator"});
     if (options->role != "chief" && options->chief.empty()) {
       throw ConfigError("role {} needs --chief ADDRESS", options->role);
     }
