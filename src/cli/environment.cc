@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/error.h"
 #include "base/process.h"
 
 namespace paceline {
@@ -20,7 +21,7 @@ std::filesystem::path cache_directory(const char* (*variable)(const char*)) {
   if (cache.starts_with('/')) return std::filesystem::path(cache) / "paceline";
   const std::string_view home = variable("HOME");
   if (!home.empty()) return std::filesystem::path(home) / ".cache" / "paceline";
-  return std::filesystem::temp_directory_path() / "paceline-cache";
+  return {};
 }
 
 int columns_from(std::string_view text, int window_columns) {
@@ -41,6 +42,12 @@ Environment read_environment(const char* (*variable)(const char*), bool output_i
   environment.color = environment.terminal && std::string_view(variable("NO_COLOR")).empty();
   environment.columns = columns_from(variable("COLUMNS"), window_columns);
   return environment;
+}
+
+void require_data_dir(const std::filesystem::path& data_dir) {
+  if (!data_dir.empty()) return;
+  throw ConfigError(
+      "there is no folder for datasets: set HOME or XDG_CACHE_HOME, or name one with --data-dir");
 }
 
 Environment current_environment() {

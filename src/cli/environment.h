@@ -10,7 +10,7 @@
 namespace paceline {
 
 struct Environment {
-  std::filesystem::path cache_dir;             // datasets, unless --data-dir is given
+  std::filesystem::path cache_dir;             // datasets; empty: the user has no such place
   std::vector<std::filesystem::path> recipes;  // directories with recipes, best first
   bool terminal = false;                       // standard output redraws lines
   bool color = false;
@@ -22,6 +22,10 @@ struct Environment {
 // TERM, XDG_CACHE_HOME, HOME. `window_columns` is 0 when standard output is no terminal.
 Environment read_environment(const char* (*variable)(const char*), bool output_is_terminal,
                              int window_columns);
+
+// Throws ConfigError when no folder for datasets is known, neither a cache nor --data-dir. A
+// folder that all users share would be no substitute: anyone could put files there.
+void require_data_dir(const std::filesystem::path& data_dir);
 
 // Of this process.
 Environment current_environment();

@@ -7,22 +7,40 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "cli/idle.h"
 
 namespace paceline {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// A folder in the place of a recipe: what may be meant by it.
+void refuse_folder(const std::string& name) {
+  std::error_code ignored;
+  if (!fs::is_directory(name, ignored)) return;
+  const fs::path config = fs::path(name) / "config.toml";
+  if (!fs::exists(config, ignored)) throw ConfigError("{} is a folder, not a recipe", name);
+  throw ConfigError(
+      "{} is a run directory, not a recipe: go on from it with --resume {}, or train anew with its "
+      "settings, {}",
+      name, name, config.string());
+}
+
+}  // namespace
+
 fs::path find_recipe(const std::string& name, std::span<const fs::path> directories) {
+  std::error_code ignored;
   if (name.find('/') != std::string::npos || name.ends_with(".toml")) {
-    std::error_code ignored;
     if (fs::is_regular_file(name, ignored)) return name;
+    refuse_folder(name);
     throw ConfigError("there is no recipe file '{}'", name);
   }
   for (const fs::path& directory : directories) {
     fs::path file = directory / (name + ".toml");
-    std::error_code ignored;
     if (fs::is_regular_file(file, ignored)) return file;
   }
+  refuse_folder(name);
   const auto names = recipe_names(directories);
   throw ConfigError("there is no recipe '{}'{} (recipes: {}; the path of a file works, too)", name,
                     did_you_mean(name, names), names.empty() ? "none found" : join(names, ", "));
@@ -41,8 +59,10 @@ std::vector<std::string> recipe_names(std::span<const fs::path> directories) {
 
 RunConfig read_recipe(const fs::path& file) {
   RunConfig config;
-  apply_toml(read_text(file), file, TomlKind::kRecipe, config);
-  config.recipe = file.stem();
+  const NamedSettings named = apply_toml(read_text(file), file, TomlKind::kRecipe, config);
+  const bool written_by_a_run = !config.recipe.empty();  // it names every setting, used or not
+  if (!written_by_a_run) check_idle(config, named);
+  if (!written_by_a_run) config.recipe = file.stem();
   return config;
 }
 

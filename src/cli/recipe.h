@@ -1,7 +1,9 @@
 // Recipes and config.toml: the same TOML, one key per setting and a table per group.
 //
 // A recipe leaves out what is as usual; config.toml, written into the run directory, has
-// every setting, so that all roles of a run and a later --resume see the same values.
+// every setting, so that all roles of a run and a later --resume see the same values. It
+// can be used as a recipe for another run: where the first one was written and what it went
+// on from are left out then.
 // Failures are ConfigErrors that start with FILE:LINE:COLUMN.
 #pragma once
 
@@ -11,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/idle.h"
 #include "train/run_config.h"
 
 namespace paceline {
@@ -25,10 +28,14 @@ std::vector<std::string> recipe_names(std::span<const std::filesystem::path> dir
 
 enum class TomlKind { kRecipe, kConfig };
 
-// Sets in `config` what the text sets. `source` names the text in messages.
-void apply_toml(std::string_view text, const std::string& source, TomlKind kind, RunConfig& config);
+// Sets in `config` what the text sets, and returns what it names ("FILE:3:1: momentum").
+// `source` names the text in messages.
+NamedSettings apply_toml(std::string_view text, const std::string& source, TomlKind kind,
+                         RunConfig& config);
 
-// apply_toml on a file over the defaults; config.recipe becomes the file's stem.
+// apply_toml on a file over the defaults. config.recipe becomes the file's stem, or stays
+// what it was in a config.toml; settings that have no effect are refused unless the file is
+// one.
 RunConfig read_recipe(const std::filesystem::path& file);
 RunConfig read_config(const std::filesystem::path& file);
 

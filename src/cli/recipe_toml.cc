@@ -18,8 +18,10 @@ class Reader {
   Reader(const std::string& source, TomlKind kind, RunConfig& config)
       : source_(source), kind_(kind), config_(config) {}
 
-  void read(const toml::table& document) {
+  NamedSettings read(const toml::table& document) {
     check_schema(document);
+    // Only a run writes down the name of its recipe.
+    from_run_ = kind_ == TomlKind::kRecipe && document.contains("recipe");
     for (const auto& [key, value] : document) {
       if (key == "schema") continue;
       if (key == "group") {
@@ -28,11 +30,15 @@ class Reader {
         read_setting(key, value);
       }
     }
+    return std::move(named_);
   }
 
  private:
+  std::string place(const toml::source_position& at) const {
+    return fmt::format("{}:{}:{}: ", source_, at.line, at.column);
+  }
   [[noreturn]] void fail(const toml::source_position& at, const std::string& sentence) const {
-    throw ConfigError("{}:{}:{}: {}", source_, at.line, at.column, sentence);
+    throw ConfigError("{}{}", place(at), sentence);
   }
 
   // The schema is the first key, so that a file of another version is refused before any
@@ -95,7 +101,7 @@ class Reader {
       case SettingType::kBoolean:
         return "true or false, without quotes";
       case SettingType::kDuration:
-        return "a time in quotes such as \"250ms\", or a number of seconds";
+        return "a time in quotes such as \"250ms\"";
       case SettingType::kBytes:
         return "a size in quotes such as \"512M\", or a number of bytes";
       case SettingType::kText:
@@ -112,7 +118,8 @@ class Reader {
       fail(key.source().begin, fmt::format("unknown setting '{}'{}", std::string_view(key.str()),
                                            did_you_mean(key.str(), recipe_keys())));
     }
-    if (kind_ == TomlKind::kRecipe && setting->scope != SettingScope::kEverywhere) {
+    if (from_run_ && setting->scope == SettingScope::kCommandLine) return;
+    if (kind_ == TomlKind::kRecipe && !from_run_ && setting->scope != SettingScope::kEverywhere) {
       fail(key.source().begin,
            fmt::format("'{}' concerns a single run and cannot be in a recipe", setting->key));
     }
@@ -125,6 +132,7 @@ class Reader {
     } catch (const ConfigError& error) {
       fail(at, fmt::format("{}: {}", setting->key, error.what()));
     }
+    named_[setting->key] = place(key.source().begin) + setting->key;
   }
 
   void read_groups(const toml::node& value) {
@@ -172,7 +180,9 @@ class Reader {
 
   const std::string& source_;
   TomlKind kind_;
+  bool from_run_ = false;  // a config.toml that serves as a recipe
   RunConfig& config_;
+  NamedSettings named_;
 };
 
 std::string quoted(const std::string& text) {
@@ -192,8 +202,8 @@ bool needs_quotes(SettingType type) {
 
 }  // namespace
 
-void apply_toml(std::string_view text, const std::string& source, TomlKind kind,
-                RunConfig& config) {
+NamedSettings apply_toml(std::string_view text, const std::string& source, TomlKind kind,
+                         RunConfig& config) {
   toml::table document;
   try {
     document = toml::parse(text);
@@ -201,7 +211,7 @@ void apply_toml(std::string_view text, const std::string& source, TomlKind kind,
     const auto at = error.source().begin;
     throw ConfigError("{}:{}:{}: {}", source, at.line, at.column, error.description());
   }
-  Reader(source, kind, config).read(document);
+  return Reader(source, kind, config).read(document);
 }
 
 std::string config_toml(const RunConfig& config) {

@@ -47,22 +47,33 @@ void apply_flags(const std::map<std::string, std::string>& flags, RunConfig& con
   }
 }
 
+NamedSettings named_by(const std::map<std::string, std::string>& flags) {
+  NamedSettings named;
+  for (const auto& [key, value] : flags) named[key] = "--" + key;
+  return named;
+}
+
 }  // namespace
 
 RunConfig resolve(const ConfigSources& sources, const Environment& environment) {
   RunConfig config = base_config(sources, environment);
   apply_flags(sources.flags, config);
-  if (config.data.dir.empty() && config.data.name != "idx") {
-    config.data.dir = environment.cache_dir;
-  }
+  choose_data_dir(config.data, environment);
   if (config.run_dir.empty()) config.run_dir = default_run_dir(config.recipe, environment.now);
   config.order.seed = config.seed;
   // Written down as it is now: a run that is resumed with more workers must not step further.
   if (config.reduction == Reduction::kSum && config.sum_factor == 0) {
     config.sum_factor = static_cast<double>(config.workers);
   }
-  validate(config, sources.flags);
+  validate(config);
+  check_idle(config, named_by(sources.flags));
   return config;
+}
+
+void choose_data_dir(DataOptions& data, const Environment& environment) {
+  if (!data.dir.empty() || data.name == "idx") return;
+  data.dir = environment.cache_dir;
+  if (data.name != "synthetic") require_data_dir(data.dir);
 }
 
 fs::path default_run_dir(const std::string& recipe, std::chrono::system_clock::time_point now) {

@@ -21,10 +21,11 @@ struct ConfigSources {
 // Throws ConfigError on the first thing that is wrong.
 RunConfig resolve(const ConfigSources& sources, const Environment& environment);
 
-// Settings that contradict each other. `flags` are those given on the command line: one
-// that would have no effect is refused there, while a recipe may hold values for modes
-// that it does not use.
-void validate(const RunConfig& config, const std::map<std::string, std::string>& flags);
+// The cache, unless a folder is named; examples that are made up need none.
+void choose_data_dir(DataOptions& data, const Environment& environment);
+
+// Throws ConfigError when settings contradict each other.
+void validate(const RunConfig& config);
 
 // runs/<recipe>-<YYYYmmdd-HHMMSS>, or with -2, -3, … the first that does not exist.
 std::filesystem::path default_run_dir(const std::string& recipe,

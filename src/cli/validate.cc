@@ -9,45 +9,6 @@
 namespace paceline {
 namespace {
 
-using Flags = std::map<std::string, std::string>;
-
-// Refuses flags that would do nothing, e.g. --staleness without --mode ssp.
-void refuse_idle(const Flags& flags, bool used, std::initializer_list<const char*> keys,
-                 const char* unless) {
-  if (used) return;
-  for (const char* key : keys) {
-    if (flags.contains(key)) throw ConfigError("--{} has no effect without {}", key, unless);
-  }
-}
-
-void check_idle_flags(const RunConfig& c, const Flags& flags) {
-  const auto optimizer = c.optimizer.kind;
-  const auto schedule = c.schedule.kind;
-  refuse_idle(flags, c.mode == Mode::kSsp, {"staleness"}, "--mode ssp");
-  refuse_idle(flags, c.mode != Mode::kSync, {"lease-block", "worker-eval"},
-              "--mode async or --mode ssp");
-  refuse_idle(flags, c.exchange == ExchangeKind::kPs, {"servers", "transport", "listen", "port"},
-              "--exchange ps");
-  refuse_idle(flags, c.transport == Transport::kTcp, {"listen", "port", "insecure"},
-              "--transport tcp");
-  refuse_idle(flags, c.reduction == Reduction::kSum, {"sum-factor"}, "--reduction sum");
-  refuse_idle(flags, c.order.kind == OrderKind::kBlocks, {"order-block", "order-window"},
-              "--order blocks");
-  refuse_idle(flags, c.loader.depth > 0, {"loader-threads"}, "--loader-depth");
-  refuse_idle(flags, optimizer == OptimizerKind::kMomentum, {"momentum"}, "--optimizer momentum");
-  refuse_idle(flags, optimizer == OptimizerKind::kAdam, {"beta1", "beta2"}, "--optimizer adam");
-  refuse_idle(flags, optimizer == OptimizerKind::kAdam || optimizer == OptimizerKind::kAdagrad,
-              {"epsilon"}, "--optimizer adagrad or --optimizer adam");
-  refuse_idle(flags, schedule == ScheduleKind::kStep, {"step-epochs", "step-factor"},
-              "--schedule step");
-  refuse_idle(flags, schedule == ScheduleKind::kCosine, {"final-rate"}, "--schedule cosine");
-  refuse_idle(flags, c.data.name == "idx", {"data-classes"}, "--data idx");
-  refuse_idle(flags, c.data.name == "synthetic",
-              {"synthetic-examples", "synthetic-test-examples", "synthetic-width",
-               "synthetic-classes", "synthetic-seed"},
-              "--data synthetic");
-}
-
 bool is_loopback(const std::string& address) {
   return address.starts_with("127.") || address == "::1" || address == "localhost";
 }
@@ -103,12 +64,11 @@ void check_times(const RunConfig& c) {
 
 }  // namespace
 
-void validate(const RunConfig& config, const Flags& flags) {
+void validate(const RunConfig& config) {
   check_data(config);
   check_learning(config);
   check_exchange(config);
   check_times(config);
-  check_idle_flags(config, flags);
 }
 
 }  // namespace paceline

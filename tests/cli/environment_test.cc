@@ -23,7 +23,10 @@ TEST(Environment, KeepsDataInTheCacheFolderOfTheUser) {
             "/c/paceline");
   EXPECT_EQ(with({{"HOME", "/home/u"}, {"XDG_CACHE_HOME", "relative"}}, false, 0).cache_dir,
             "/home/u/.cache/paceline");
-  EXPECT_TRUE(with({}, false, 0).cache_dir.is_absolute());
+}
+
+TEST(Environment, WithoutAHomeHasNoCache) {
+  EXPECT_EQ(with({}, false, 0).cache_dir, "");
 }
 
 TEST(Environment, RedrawsOnlyOnTerminalsThatCan) {

@@ -29,7 +29,7 @@ rate = 1
 mode = "async"
 deterministic = false
 heartbeat = "250ms"
-deadline = 1.5
+deadline = "1.5s"
 memory-limit = "2G"
 )");
   EXPECT_EQ(config.batch, 32U);
@@ -83,7 +83,9 @@ TEST(Recipe, PointsAtAValueOfTheWrongType) {
   EXPECT_EQ(refusal("schema = 1\ndeterministic = \"true\"\n"),
             "r.toml:2:17: deterministic must be true or false, without quotes");
   EXPECT_EQ(refusal("schema = 1\nspin = true\n"),
-            "r.toml:2:8: spin must be a time in quotes such as \"250ms\", or a number of seconds");
+            "r.toml:2:8: spin must be a time in quotes such as \"250ms\"");
+  EXPECT_EQ(refusal("schema = 1\ndeadline = 60\n"),
+            "r.toml:2:12: deadline: '60' has no unit: write 60s, 60ms or 60min");
   EXPECT_EQ(refusal("schema = 1\nmemory-limit = 1.5\n"),
             "r.toml:2:16: memory-limit must be a size in quotes such as \"512M\", or a number of "
             "bytes");
@@ -101,8 +103,8 @@ TEST(Recipe, PointsAtAValueOutOfRange) {
 TEST(Recipe, RefusesWhatConcernsASingleRun) {
   EXPECT_EQ(refusal("schema = 1\nrun-dir = \"x\"\n"),
             "r.toml:2:1: 'run-dir' concerns a single run and cannot be in a recipe");
-  EXPECT_EQ(refusal("schema = 1\nrecipe = \"x\"\n"),
-            "r.toml:2:1: 'recipe' concerns a single run and cannot be in a recipe");
+  EXPECT_EQ(refusal("schema = 1\nresume = \"x\"\n"),
+            "r.toml:2:1: 'resume' concerns a single run and cannot be in a recipe");
 }
 
 TEST(Recipe, RefusesBrokenGroups) {
@@ -122,6 +124,22 @@ TEST(Recipe, RefusesBrokenGroups) {
 
 TEST(Recipe, SaysWhereItIsNotToml) {
   EXPECT_THAT(refusal("schema = 1\nbatch = = 3\n"), testing::StartsWith("r.toml:2:9: "));
+}
+
+TEST(ReadRecipe, RefusesSettingsWithoutEffect) {
+  const TestFolder folder;
+  const auto refusal_of = [&](const std::string& text) {
+    const fs::path file = folder.write("own.toml", text);
+    const std::string sentence = message_of<ConfigError>([&] { read_recipe(file); });
+    return sentence.substr(sentence.rfind('/') + 1);
+  };
+  EXPECT_EQ(refusal_of("schema = 1\nmomentum = 0.9\n"),
+            "own.toml:2:1: momentum has no effect without optimizer momentum");
+  EXPECT_EQ(refusal_of("schema = 1\nmode = \"sync\"\n  lease-block = 3\n"),
+            "own.toml:3:3: lease-block has no effect without mode async or mode ssp");
+  const fs::path fine =
+      folder.write("own.toml", "schema = 1\nmomentum = 0.9\noptimizer = \"momentum\"\n");
+  EXPECT_NO_THROW(read_recipe(fine));
 }
 
 TEST(FindRecipe, FindsByNameInTheFirstFolderThatHasIt) {
@@ -146,6 +164,18 @@ TEST(FindRecipe, TakesPathsAsTheyAre) {
             "there is no recipe file 'nosuch.toml'");
 }
 
+TEST(FindRecipe, SaysWhatToDoWithAFolder) {
+  const TestFolder folder;
+  folder.write("run/config.toml", "");
+  const std::string run = (folder.path() / "run").string();
+  EXPECT_EQ(message_of<ConfigError>([&] { find_recipe(run, {}); }),
+            run + " is a run directory, not a recipe: go on from it with --resume " + run +
+                ", or train anew with its settings, " + run + "/config.toml");
+  const std::string other = folder.path().string();
+  EXPECT_EQ(message_of<ConfigError>([&] { find_recipe(other, {}); }),
+            other + " is a folder, not a recipe");
+}
+
 TEST(FindRecipe, ListsTheNamesAndSuggestsOne) {
   const TestFolder folder;
   folder.write("mnist.toml", "");
@@ -165,7 +195,7 @@ TEST(Recipes, OfThisRepositoryAreValid) {
   for (const std::string& name : names) {
     const RunConfig config = read_recipe(find_recipe(name, folders));
     EXPECT_EQ(config.recipe, name);
-    EXPECT_NO_THROW(validate(config, {})) << name;
+    EXPECT_NO_THROW(validate(config)) << name;
   }
 }
 

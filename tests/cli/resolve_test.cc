@@ -90,6 +90,37 @@ TEST_F(Resolve, ARecipeMayHoldValuesForModesThatAFlagReplaces) {
   EXPECT_EQ(with("stale", {{"mode", "sync"}}).mode, Mode::kSync);
 }
 
+TEST_F(Resolve, TheConfigurationOfARunIsARecipe) {
+  folder_.write("recipes/stale.toml",
+                "schema = 1\nmode = \"ssp\"\nstaleness = 4\nreduction = \"sum\"\n"
+                "[[group]]\nprefix = \"softmax.bias\"\nrate-factor = 2\n");
+  // The flag leaves a staleness without effect, which is then written down.
+  const RunConfig first = with("stale", {{"run-dir", "first"}, {"mode", "sync"}});
+  const auto file = folder_.write("first/config.toml", config_toml(first));
+  RunConfig second = with(file.string(), {{"run-dir", "second"}});
+  EXPECT_EQ(second.run_dir, "second");
+  second.run_dir = first.run_dir;
+  EXPECT_EQ(config_toml(second), config_toml(first));
+  EXPECT_THAT(with(file.string(), {}).run_dir.string(), testing::StartsWith("runs/stale-"));
+}
+
+TEST_F(Resolve, ARunThatWentOnFromAnotherIsARecipeToo) {
+  RunConfig old;
+  old.recipe = "small";
+  old.run_dir = old.resume = "runs/old";
+  const auto file = folder_.write("old/config.toml", config_toml(old));
+  EXPECT_EQ(with(file.string(), {}).resume, "");
+}
+
+TEST_F(Resolve, DataThatIsFetchedNeedsAPlace) {
+  environment_.cache_dir.clear();
+  EXPECT_EQ(refusal({}),
+            "there is no folder for datasets: set HOME or XDG_CACHE_HOME, or name one with "
+            "--data-dir");
+  EXPECT_EQ(with("", {{"data-dir", "/elsewhere"}}).data.dir, "/elsewhere");
+  EXPECT_EQ(with("", {{"data", "synthetic"}}).data.dir, "");
+}
+
 TEST(DefaultRunDir, TakesASuffixWhenTheNameIsTaken) {
   const TestFolder folder;
   const fs::path before = fs::current_path();

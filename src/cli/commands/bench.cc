@@ -30,6 +30,7 @@ void add_bench_command(CLI::App& root, const CommandContext& context) {
 }
 
 void run(const BenchOptions& options, const Session& session) {
+  if (!options.list) require_data_dir(options.data_dir);
   session.actions.bench(options, session.out);
 }
 

@@ -1,0 +1,58 @@
+#include "cli/idle.h"
+
+#include <initializer_list>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+// In a file settings have no dashes.
+std::string without_dashes(std::string text) {
+  for (std::size_t at = 0; (at = text.find("--")) != std::string::npos;) text.erase(at, 2);
+  return text;
+}
+
+void refuse_unless(const NamedSettings& named, bool used, std::initializer_list<const char*> keys,
+                   const char* condition) {
+  if (used) return;
+  for (const char* key : keys) {
+    const auto found = named.find(key);
+    if (found == named.end()) continue;
+    const std::string& words = found->second;
+    throw ConfigError("{} has no effect without {}", words,
+                      words.starts_with("--") ? condition : without_dashes(condition));
+  }
+}
+
+}  // namespace
+
+void check_idle(const RunConfig& c, const NamedSettings& named) {
+  const auto optimizer = c.optimizer.kind;
+  const auto schedule = c.schedule.kind;
+  refuse_unless(named, c.mode == Mode::kSsp, {"staleness"}, "--mode ssp");
+  refuse_unless(named, c.mode != Mode::kSync, {"lease-block", "worker-eval"},
+                "--mode async or --mode ssp");
+  refuse_unless(named, c.exchange == ExchangeKind::kPs, {"servers", "transport", "listen", "port"},
+                "--exchange ps");
+  refuse_unless(named, c.transport == Transport::kTcp, {"listen", "port", "insecure"},
+                "--transport tcp");
+  refuse_unless(named, c.reduction == Reduction::kSum, {"sum-factor"}, "--reduction sum");
+  refuse_unless(named, c.order.kind == OrderKind::kBlocks, {"order-block", "order-window"},
+                "--order blocks");
+  refuse_unless(named, c.loader.depth > 0, {"loader-threads"}, "--loader-depth");
+  refuse_unless(named, optimizer == OptimizerKind::kMomentum, {"momentum"}, "--optimizer momentum");
+  refuse_unless(named, optimizer == OptimizerKind::kAdam, {"beta1", "beta2"}, "--optimizer adam");
+  refuse_unless(named, optimizer == OptimizerKind::kAdam || optimizer == OptimizerKind::kAdagrad,
+                {"epsilon"}, "--optimizer adagrad or --optimizer adam");
+  refuse_unless(named, schedule == ScheduleKind::kStep, {"step-epochs", "step-factor"},
+                "--schedule step");
+  refuse_unless(named, schedule == ScheduleKind::kCosine, {"final-rate"}, "--schedule cosine");
+  refuse_unless(named, c.data.name == "idx", {"data-classes"}, "--data idx");
+  refuse_unless(named, c.data.name == "synthetic",
+                {"synthetic-examples", "synthetic-test-examples", "synthetic-width",
+                 "synthetic-classes", "synthetic-seed"},
+                "--data synthetic");
+}
+
+}  // namespace paceline
