@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fstream>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -102,6 +103,31 @@ void verify_file(const DataFile& file, const fs::path& from, const fs::path& to)
   out.commit();
 }
 
+// Of a file that is stored uncompressed: past zlib, which would double the time.
+std::string sum_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  Sha256 sum;
+  Buffer block(std::size_t{1} << 18);
+  do {
+    in.read(reinterpret_cast<char*>(block.bytes().data()),
+            static_cast<std::streamsize>(block.size()));
+    sum.add(block.bytes().first(static_cast<std::size_t>(in.gcount())));
+  } while (in);
+  if (!in.eof()) throw DataError("cannot read {}: {}", path.string(), errno_text(errno));
+  return sum.hex();
+}
+
+// The first file that is not what was stored, in words; empty when all are.
+std::string damage_in(const KnownSet& set, const fs::path& folder) {
+  for (const DataFile& file : set.files) {
+    const std::string found = sum_of(folder / file.name);
+    if (found == file.sha256) continue;
+    return fmt::format("{} is damaged: its SHA-256 is {}, expected {}",
+                       (folder / file.name).string(), found, file.sha256);
+  }
+  return "";
+}
+
 void store(const KnownSet& set, ScratchFolder& scratch, const fs::path& home,
            const Progress& progress) {
   fs::create_directories(home);
@@ -172,12 +198,22 @@ bool is_complete(const KnownSet& set, const fs::path& folder) {
   });
 }
 
+void verify_files(const KnownSet& set, const fs::path& folder) {
+  if (const std::string damage = damage_in(set, folder); !damage.empty()) {
+    throw DataError("{}. Replace it with: paceline data get {}", damage, set.name);
+  }
+}
+
 fs::path fetch(const KnownSet& set, const fs::path& cache, const Progress& progress) {
   // Sources run programs in folders of their own, where a relative path means another.
   const fs::path folder = fs::absolute(cache);
   const fs::path home = folder / set.name;
   const auto already_there = [&] {
     if (!is_complete(set, home)) return false;
+    if (const std::string damage = damage_in(set, home); !damage.empty()) {
+      progress(fmt::format("{}; getting it anew", damage));
+      return false;
+    }
     progress(fmt::format("{}: already in {}", set.name, home.string()));
     return true;
   };
@@ -189,7 +225,8 @@ fs::path fetch(const KnownSet& set, const fs::path& cache, const Progress& progr
     ScratchFolder scratch(folder / (set.name + ".partial"));
     get_and_store(set, home, scratch, progress);
   } catch (const fs::filesystem_error& error) {
-    throw DataError("cannot store {} in {}: {}", set.name, folder.string(), error.what());
+    throw DataError("cannot store {} in {}: {}", set.name, error.path1().string(),
+                    error.code().message());
   }
   return home;
 }

@@ -42,8 +42,13 @@ struct KnownSet {
 // and at the sizes, reads nothing else.
 bool is_complete(const KnownSet& set, const std::filesystem::path& folder);
 
-// Returns the set's folder, `cache`/NAME, once the set is complete in it. Files that
-// someone has copied there count as the first source. Throws DataError when no source
+// Reads the files of a complete set and throws DataError, naming the first that is not what
+// was stored: disks and people change files, too.
+void verify_files(const KnownSet& set, const std::filesystem::path& folder);
+
+// Returns the set's folder, `cache`/NAME, once the set is complete and verified in it; what
+// has been damaged since is replaced. Files that someone has copied there count as the first
+// source. Throws DataError when no source
 // has delivered, with the reason of each and what to do.
 std::filesystem::path fetch(const KnownSet& set, const std::filesystem::path& cache,
                             const Progress& progress);

@@ -183,6 +183,22 @@ TEST_F(Fetch, RepairsASetOfWhichAFileWasDamaged) {
   expect_whole_set();
 }
 
+TEST_F(Fetch, NoticesAndRepairsAFileThatChangedButNotInSize) {
+  get({good()});
+  EXPECT_NO_THROW(verify_files(set_, home_));
+  const std::string other(1000, 'x');
+  write_plain(home_ / "b", other);
+  EXPECT_EQ(data_error_of([&] { verify_files(set_, home_); }),
+            (home_ / "b").string() + " is damaged: its SHA-256 is " + sha256_of(other) +
+                ", expected " + set_.files[1].sha256 +
+                ". Replace it with: paceline data get letters");
+  said_.clear();
+  get({good()});
+  EXPECT_THAT(said_, Contains(AllOf(HasSubstr("b is damaged"), HasSubstr("getting it anew"))));
+  expect_whole_set();
+  verify_files(set_, home_);
+}
+
 TEST_F(Fetch, DoesNotTakeTheSumsOfAnotherSetForItsOwn) {
   get({good()});
   set_.files[0].sha256 = sha256_of(std::string(1000, 'x'));
