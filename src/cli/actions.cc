@@ -1,5 +1,6 @@
 #include "cli/actions.h"
 
+#include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -9,6 +10,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
+#include "cli/checkpoints.h"
+#include "cli/environment.h"
 #include "cli/recipe.h"
 #include "data/fetch.h"
 #include "data/idx.h"
@@ -23,27 +26,38 @@
 namespace paceline {
 namespace {
 
-void fetch_if_missing(const DataOptions& data, const Progress& progress) {
+bool is_known(const std::string& name) {
   const auto names = known_set_names();
-  if (std::find(names.begin(), names.end(), data.name) == names.end()) return;
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// Once for all roles, which then look at the sizes only.
+void fetch_or_verify(const DataOptions& data, const Progress& progress) {
+  if (!is_known(data.name)) return;
   const KnownSet set = known_set(data.name);
-  if (!is_complete(set, data.dir / data.name)) fetch(set, data.dir, progress);
+  const std::filesystem::path folder = data.dir / data.name;
+  if (is_complete(set, folder)) return verify_files(set, folder);
+  fetch(set, data.dir, progress);
+}
+
+void check_batch(const RunConfig& config, const DatasetInfo& data) {
+  if (config.batch <= data.examples) return;
+  throw ConfigError("--batch {} is larger than the training set ({}, examples: {}): use {} or less",
+                    config.batch, data.name, data.examples, data.examples);
 }
 
 void train_action(const RunConfig& config, Reporter& reporter) {
-  fetch_if_missing(config.data, [&](std::string_view line) { reporter.notice(std::string(line)); });
+  // Whoever reads the output may leave early, as `head` does: the run goes on.
+  std::signal(SIGPIPE, SIG_IGN);
+  fetch_or_verify(config.data, [&](std::string_view line) { reporter.notice(std::string(line)); });
+  check_batch(config, estimate_dataset(config.data, Split::kTrain));
   train(config, config_toml(config), reporter);
 }
 
 nlohmann::json estimate_action(const RunConfig& config) {
   const RunParts parts = make_parts(config);
+  check_batch(config, parts.data);
   const auto memory = estimate_memory(config, parts);
-  nlohmann::json tensors = nlohmann::json::array();
-  for (const Tensor& tensor : parts.model->layout().tensors) {
-    tensors.push_back({{"name", tensor.name},
-                       {"shape", tensor.shape},
-                       {"bytes", tensor.floats.size() * sizeof(float)}});
-  }
   nlohmann::json servers = nlohmann::json::array();
   for (std::uint32_t server = 0; server < parts.chunks.servers(); ++server) {
     std::uint64_t bytes = 0;
@@ -73,7 +87,7 @@ nlohmann::json estimate_action(const RunConfig& config) {
           {"steps", parts.last_version},
           {"step_bytes_per_worker", config.exchange == ExchangeKind::kPs ? 2 * vector : 0},
           {"memory_bytes", total(memory)},
-          {"tensors", std::move(tensors)},
+          {"tensors", describe_tensors(parts.model->layout())},
           {"servers", std::move(servers)},
           {"roles", std::move(roles)}};
 }
@@ -100,6 +114,12 @@ Evaluation evaluate_action(const EvaluateOptions& options) {
   DataOptions data = loaded.config.data;
   if (!options.data.empty()) data.name = options.data;
   if (!options.data_dir.empty()) data.dir = options.data_dir;
+  if (is_known(data.name)) {
+    require_data_dir(data.dir);
+    if (const auto folder = data.dir / data.name; is_complete(known_set(data.name), folder)) {
+      verify_files(known_set(data.name), folder);
+    }
+  }
   const auto dataset = open_dataset(data, Split::kTest);
   const auto model = make_model(loaded.config, dataset->info());
   CheckpointReader(loaded.file).expect_layout(model->layout());
@@ -133,19 +153,6 @@ Predictions predict_action(const PredictOptions& options) {
   return predictions;
 }
 
-nlohmann::json checkpoints_action(const std::filesystem::path& run_dir) {
-  nlohmann::json found = nlohmann::json::array();
-  for (const auto& path : list_checkpoints(run_dir)) {
-    const CheckpointReader reader(path);
-    found.push_back({{"file", path.string()},
-                     {"version", reader.info().version},
-                     {"epoch", reader.info().epoch},
-                     {"examples", reader.info().examples},
-                     {"optimizer", reader.info().optimizer}});
-  }
-  return found;
-}
-
 void role_action(const RoleOptions& options) {
   start_logging(options.name, {}, options.run.log_level);
   RoleContext role{options.run, digest(read_text(options.config)), options.name, options.chief,
@@ -164,7 +171,6 @@ Actions make_actions() {
   actions.estimate = estimate_action;
   actions.evaluate = evaluate_action;
   actions.predict = predict_action;
-  actions.checkpoints = checkpoints_action;
   actions.role = role_action;
   actions.bench = [](const BenchOptions& options, std::ostream& out) {
     run_bench({options.names, options.json, options.list, options.data_dir}, out, std::cerr);

@@ -36,8 +36,6 @@ struct Actions {
   std::function<nlohmann::json(const RunConfig&)> estimate;
   std::function<Evaluation(const EvaluateOptions&)> evaluate;
   std::function<Predictions(const PredictOptions&)> predict;
-  // The checkpoints of a run directory: an array of objects, oldest first.
-  std::function<nlohmann::json(const std::filesystem::path&)> checkpoints;
   std::function<void(const BenchOptions&, std::ostream&)> bench;
   std::function<void(const RoleOptions&)> role;
 };

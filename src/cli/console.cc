@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "cli/format.h"
+#include "cli/summary.h"
 
 namespace paceline {
 namespace {
@@ -17,6 +18,9 @@ using namespace std::chrono_literals;
 
 constexpr Duration kRedraw = 100ms;  // on a terminal, and for programs that draw
 constexpr Duration kPlainInterval = 5s;
+
+// The last column, where some terminals wrap at once, and two for the "^C" of Ctrl-C.
+constexpr int kFreeColumns = 3;
 
 constexpr const char* kClearLine = "\r\x1b[K";
 constexpr const char* kHideCursor = "\x1b[?25l";
@@ -56,32 +60,29 @@ std::string examples_rate(double per_second) {
 }
 
 std::string plain_progress(const RunProgress& p) {
-  return fmt::format("epoch {}/{}  {:.0f} %  {}  loss {:.4f}  ETA {}", p.epoch, p.epochs,
-                     std::floor(fraction(p) * 100), examples_rate(p.examples_per_second), p.loss,
-                     clock_time(p.eta));
+  return fmt::format("epoch {}/{}  {:.0f} %  {}  loss {}  ETA {}", p.epoch, p.epochs,
+                     std::floor(fraction(p) * 100), examples_rate(p.examples_per_second),
+                     format_loss(p.loss), clock_time(p.eta));
 }
 
 std::string epoch_line(const EpochResult& r) {
   const auto digits = std::to_string(r.epochs).size();
   const std::string accuracy =
       std::isnan(r.test_accuracy) ? "–" : fmt::format("{:5.2f} %", r.test_accuracy * 100);
-  return fmt::format("epoch {:>{}}  loss {:.4f}  test accuracy {}  {}", r.epoch,
-                     std::max<std::size_t>(2, digits), r.loss, accuracy, format_duration(r.took));
+  return fmt::format("epoch {:>{}}  loss {}  test accuracy {}  {}", r.epoch,
+                     std::max<std::size_t>(2, digits), format_loss(r.loss), accuracy,
+                     format_duration(r.took));
 }
 
-// What fits a terminal: the epochs have been shown, and names tell the roles.
-nlohmann::json for_people(nlohmann::json summary) {
-  // The error is the last word of all, in a sentence of its own.
+// What fits a terminal: the epochs have been shown, and the error is the last word of all,
+// in a sentence of its own.
+nlohmann::json last_words(const nlohmann::json& summary) {
+  nlohmann::json shown = readable_summary(summary);
   for (const char* detail :
-       {"epoch_results", "recipe", "batch", "examples_total", "steps_skipped", "epochs", "error"}) {
-    summary.erase(detail);
+       {"epoch_results", "recipe", "batch", "examples_total", "epochs", "error"}) {
+    shown.erase(detail);
   }
-  if (summary.contains("roles")) {
-    for (nlohmann::json& role : summary["roles"]) {
-      for (const char* detail : {"role", "host", "epochs"}) role.erase(detail);
-    }
-  }
-  return summary;
+  return shown;
 }
 
 }  // namespace
@@ -93,7 +94,7 @@ std::string progress_line(const RunProgress& p, int columns, bool color) {
   const std::string left = fmt::format("epoch {}/{} ", p.epoch, p.epochs);
   std::string right = fmt::format(" {:3.0f} %", std::floor(fraction(p) * 100));
   const std::string parts[] = {"  " + examples_rate(p.examples_per_second),
-                               fmt::format("  loss {:.4f}", p.loss), "  ETA " + clock_time(p.eta)};
+                               "  loss " + format_loss(p.loss), "  ETA " + clock_time(p.eta)};
   const auto fits = [&](const std::string& more) {
     return display_width(left) + kNarrowestBar + display_width(right) + display_width(more) <=
            width;
@@ -119,16 +120,16 @@ void Console::progress(const RunProgress& p) {
   if (!due(options_.mode == ConsoleMode::kPlain ? kPlainInterval : kRedraw)) return;
   switch (options_.mode) {
     case ConsoleMode::kTerminal:
-      return draw(progress_line(p, options_.columns - 1, options_.color));
+      return draw(progress_line(p, options_.columns - kFreeColumns, options_.color));
     case ConsoleMode::kPlain:
       return line(plain_progress(p));
     case ConsoleMode::kJson:
       return object("progress", {{"epoch", p.epoch},
                                  {"epochs", p.epochs},
-                                 {"examples", p.examples_done},
+                                 {"examples_done", p.examples_done},
                                  {"examples_total", p.examples_total},
                                  {"examples_per_second", p.examples_per_second},
-                                 {"train_loss", p.loss},
+                                 {"loss", p.loss},
                                  {"eta_seconds", seconds(p.eta)}});
   }
 }
@@ -159,7 +160,8 @@ void Console::warning(const std::string& sentence) {
 void Console::summary(const nlohmann::json& summary) {
   if (options_.mode == ConsoleMode::kJson) return object("summary", summary);
   clear();
-  out_ << (options_.quiet ? "" : "\n") << format_object(for_people(summary)) << std::flush;
+  out_ << (options_.quiet ? "" : "\n") << format_object(last_words(summary), options_.columns)
+       << std::flush;
 }
 
 // The first progress of all is due at once on a terminal; a log waits, so that short runs

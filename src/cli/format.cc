@@ -18,6 +18,19 @@ bool starts_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) != 0x80;
 }
 
+constexpr std::size_t kGap = 2;  // before every column
+
+using Rows = std::vector<std::vector<std::string>>;
+
+struct Column {
+  std::size_t width = 0;
+  bool right = false;  // it has numbers
+};
+
+bool is_number_text(const std::string& text) {
+  return !text.empty() && ((text[0] >= '0' && text[0] <= '9') || text[0] == '-');
+}
+
 std::string spaces(std::size_t count) {
   return std::string(count, ' ');
 }
@@ -37,9 +50,8 @@ std::string heading(const std::string& key) {
 }
 
 std::string format_number_of(std::string_view key, double value) {
-  if (!std::isfinite(value)) return fmt::format("{}", value);
+  if (!std::isfinite(value) || key.ends_with("loss")) return format_loss(value);
   if (key.ends_with("accuracy")) return fmt::format("{:.2f} %", value * 100);
-  if (key.ends_with("loss")) return fmt::format("{:.4f}", value);
   if (key.ends_with("_per_second")) return format_rate(value);
   if (key.ends_with("seconds")) return format_duration(from_seconds(value));
   return fmt::format("{:.4g}", value);
@@ -48,23 +60,14 @@ std::string format_number_of(std::string_view key, double value) {
 // JSON objects have no order of their own: what matters most comes first, then the rest
 // by name.
 std::vector<std::string> by_importance(std::set<std::string> keys) {
-  constexpr const char* kFirst[] = {"name",
-                                    "test_accuracy",
-                                    "accuracy",
-                                    "train_loss",
-                                    "loss",
-                                    "epoch",
-                                    "step",
-                                    "examples",
-                                    "epochs",
-                                    "train_seconds",
-                                    "examples_per_second",
-                                    "workers",
-                                    "servers",
-                                    "cpu_seconds",
-                                    "peak_rss_bytes",
-                                    "bytes_in",
-                                    "bytes_out"};
+  constexpr const char* kFirst[] = {// clang-format off
+      "name", "count", "each_bytes",
+      "test_accuracy", "accuracy", "test_loss", "train_loss", "loss",
+      "version", "epoch", "step", "parameters", "memory_bytes", "examples", "epochs", "data",
+      "steps", "steps_per_epoch", "tiles_per_step", "step_bytes_per_worker",
+      "train_seconds", "examples_per_second", "seconds", "workers", "servers",
+      "cpu_seconds", "peak_rss_bytes", "bytes_in", "bytes_out"};
+  // clang-format on
   std::vector<std::string> ordered;
   for (const char* key : kFirst) {
     if (keys.erase(key) > 0) ordered.emplace_back(key);
@@ -73,19 +76,30 @@ std::vector<std::string> by_importance(std::set<std::string> keys) {
   return ordered;
 }
 
+// A single value, or a shape.
+bool is_cell(const nlohmann::json& value) {
+  return !value.is_structured() ||
+         (value.is_array() && !value.empty() &&
+          std::all_of(value.begin(), value.end(), [](const auto& one) { return one.is_number(); }));
+}
+
 std::vector<std::string> column_keys(const nlohmann::json& array) {
   std::set<std::string> keys;
   for (const auto& row : array) {
     for (const auto& [key, value] : row.items()) {
-      if (!value.is_structured()) keys.insert(key);
+      if (is_cell(value)) keys.insert(key);
     }
   }
-  return by_importance(std::move(keys));
+  // The first column tells the rows apart.
+  const bool by_epoch = !keys.contains("name") && keys.erase("epoch") > 0;
+  std::vector<std::string> ordered = by_importance(std::move(keys));
+  if (by_epoch) ordered.insert(ordered.begin(), "epoch");
+  return ordered;
 }
 
-std::string format_array(const std::string& title, const nlohmann::json& array) {
+std::string format_array(const std::string& title, const nlohmann::json& array, int columns) {
   const auto keys = column_keys(array);
-  std::vector<std::vector<std::string>> rows(1);
+  Rows rows(1);
   for (const auto& key : keys) rows[0].push_back(key == "name" ? title : heading(key));
   for (const auto& object : array) {
     std::vector<std::string> row;
@@ -95,12 +109,91 @@ std::string format_array(const std::string& title, const nlohmann::json& array) 
     }
     rows.push_back(std::move(row));
   }
-  return format_table(rows);
+  return format_table(rows, columns);
+}
+
+std::string format_shape(const nlohmann::json& shape) {
+  std::vector<std::string> lengths;
+  for (const auto& length : shape) lengths.push_back(length.dump());
+  return join(lengths, " × ");
 }
 
 bool is_table(const nlohmann::json& value) {
   return value.is_array() && !value.empty() &&
          std::all_of(value.begin(), value.end(), [](const auto& row) { return row.is_object(); });
+}
+
+std::vector<Column> measure(const Rows& rows) {
+  std::vector<Column> columns;
+  for (const auto& row : rows) {
+    if (row.size() > columns.size()) columns.resize(row.size());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      columns[i].width = std::max(columns[i].width, display_width(row[i]));
+      columns[i].right = columns[i].right || (i > 0 && is_number_text(row[i]));
+    }
+  }
+  return columns;
+}
+
+// The columns in groups no wider than `room`, each led by the first one.
+std::vector<std::vector<std::size_t>> bands(const std::vector<Column>& columns, std::size_t room) {
+  const std::size_t lead = kGap + columns[0].width;
+  std::vector<std::vector<std::size_t>> out = {{0}};
+  std::size_t width = lead;
+  for (std::size_t i = 1; i < columns.size(); ++i) {
+    if (out.back().size() > 1 && width + kGap + columns[i].width > room) {
+      out.push_back({0});
+      width = lead;
+    }
+    out.back().push_back(i);
+    width += kGap + columns[i].width;
+  }
+  return out;
+}
+
+// Those columns of a row that `band` lists.
+std::string format_row(const std::vector<std::string>& row, const std::vector<Column>& columns,
+                       const std::vector<std::size_t>& band) {
+  std::string line;
+  for (const std::size_t i : band) {
+    if (i >= row.size()) continue;
+    const std::string padding = spaces(columns[i].width - display_width(row[i]));
+    line += spaces(kGap) + (columns[i].right ? padding + row[i] : row[i] + padding);
+  }
+  return line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+}
+
+struct Scalar {
+  std::string name;
+  std::string value;
+  bool is_text = false;
+};
+
+// Numbers end in one column. A text that is longer than they are starts where the longest
+// of them does, instead of pushing them all to the right; sentences are broken into lines.
+std::string format_scalars(const std::vector<Scalar>& scalars, std::size_t columns) {
+  std::size_t names = 0;
+  std::size_t numbers = 0;
+  for (const Scalar& scalar : scalars) {
+    names = std::max(names, display_width(scalar.name));
+    if (!scalar.is_text) numbers = std::max(numbers, display_width(scalar.value));
+  }
+  const std::size_t left = kGap + names + kGap;
+  const std::size_t room = columns > left ? columns - left : 1;
+  std::string out;
+  for (const Scalar& scalar : scalars) {
+    const std::size_t width = display_width(scalar.value);
+    std::string margin = spaces(kGap) + scalar.name;
+    margin += spaces(left - display_width(margin) + numbers - std::min(width, numbers));
+    if (!scalar.is_text || width <= room) {
+      out += margin + scalar.value + "\n";
+      continue;
+    }
+    for (const std::string& line : wrap(scalar.value, room)) {
+      out += std::exchange(margin, spaces(left)) + line + "\n";
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -137,9 +230,10 @@ std::string format_value(std::string_view key, const nlohmann::json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_null()) return "–";
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+  if (is_cell(value) && value.is_array()) return format_shape(value);
   if (!value.is_number()) return value.dump();
   const bool whole = value.is_number_integer() && value >= 0;
-  if (whole && (key.ends_with("bytes") || key.starts_with("bytes"))) {
+  if (whole && key.find("bytes") != std::string_view::npos) {
     return format_bytes(value.get<std::uint64_t>());
   }
   const bool unitless = !key.ends_with("seconds") && !key.ends_with("_per_second");
@@ -147,40 +241,36 @@ std::string format_value(std::string_view key, const nlohmann::json& value) {
   return format_number_of(key, value.get<double>());
 }
 
-std::string format_table(const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::size_t> widths;
-  for (const auto& row : rows) {
-    widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      widths[i] = std::max(widths[i], display_width(row[i]));
-    }
-  }
+std::string format_loss(double loss) {
+  if (std::isnan(loss)) return "nan";  // whatever its sign
+  return fmt::format("{:.4f}", loss);
+}
+
+std::string format_table(const Rows& rows, int columns) {
+  if (rows.empty()) return "";
+  const std::vector<Column> all = measure(rows);
   std::string out;
-  for (const auto& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string padding = spaces(widths[i] - display_width(row[i]));
-      line += i == 0 ? "  " + row[i] + padding : "  " + padding + row[i];
-    }
-    out += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+  for (const auto& band : bands(all, static_cast<std::size_t>(columns))) {
+    if (!out.empty()) out += "\n";
+    for (const auto& row : rows) out += format_row(row, all, band);
   }
   return out;
 }
 
-std::string format_object(const nlohmann::json& object) {
-  std::vector<std::vector<std::string>> scalars;
+std::string format_object(const nlohmann::json& object, int columns) {
+  std::vector<Scalar> scalars;
   std::string tables;
   std::set<std::string> keys;
   for (const auto& [key, value] : object.items()) keys.insert(key);
   for (const std::string& key : by_importance(std::move(keys))) {
     const auto& value = object[key];
     if (is_table(value)) {
-      tables += "\n" + format_array(label(key), value);
-    } else if (!value.is_structured()) {
-      scalars.push_back({label(key), format_value(key, value)});
+      tables += "\n" + format_array(label(key), value, columns);
+    } else if (is_cell(value)) {
+      scalars.push_back({label(key), format_value(key, value), value.is_string()});
     }
   }
-  return format_table(scalars) + tables;
+  return format_scalars(scalars, static_cast<std::size_t>(columns)) + tables;
 }
 
 }  // namespace paceline

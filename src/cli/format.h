@@ -18,15 +18,20 @@ std::string shorten(std::string_view text, std::size_t columns);
 // Words broken into lines of at most `columns`; a longer word has a line of its own.
 std::vector<std::string> wrap(std::string_view text, std::size_t columns);
 
-// A value whose unit its key tells: *_seconds, *_bytes or bytes_*, *_per_second, *accuracy.
+// A value whose unit its key tells: *_seconds, *bytes*, *_per_second, *accuracy. Absent
+// (null) is "–"; a shape is "10 × 784".
 std::string format_value(std::string_view key, const nlohmann::json& value);
 
-// Rows of equal length with aligned columns, the first to the left, the others to the
-// right; each line ends with a newline.
-std::string format_table(const std::vector<std::vector<std::string>>& rows);
+// "0.2871"; "nan" or "inf" when it is not finite.
+std::string format_loss(double loss);
+
+// Rows of equal length with aligned columns: numbers to the right, texts and the first
+// column to the left. What is wider than `columns` goes on below, the first column repeated.
+// Each line ends with a newline.
+std::string format_table(const std::vector<std::vector<std::string>>& rows, int columns);
 
 // An object as a table of its scalars, one per line ("test accuracy   91.93 %"), followed
 // by one table for each array of objects in it.
-std::string format_object(const nlohmann::json& object);
+std::string format_object(const nlohmann::json& object, int columns);
 
 }  // namespace paceline

@@ -36,7 +36,7 @@ struct PredictOptions {
 };
 
 struct InspectOptions {
-  std::string target;  // run directory, recipe name or recipe file
+  std::string target;  // run directory, checkpoint, recipe name or recipe file
   bool json = false;
 };
 
@@ -48,6 +48,7 @@ struct DataGetOptions {
 struct DataListOptions {
   std::filesystem::path data_dir;
   bool json = false;
+  bool verify = false;
 };
 
 struct BenchOptions {

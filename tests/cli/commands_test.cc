@@ -5,7 +5,10 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/text.h"
+#include "checkpoint/checkpoint.h"
 #include "cli/command_line.h"
+#include "cli/format.h"
 #include "cli/recipe.h"
 #include "cli/settings.h"
 #include "cli_testing.h"
@@ -24,12 +27,13 @@ class Commands : public testing::Test {
   }
 
   std::string output_of(const std::vector<std::string>& words) {
-    std::ostringstream out;
-    std::ostringstream err;
-    run_command(parse_command_line(words, environment_), {environment_, actions_, out, err});
-    return out.str();
+    out_.str("");
+    run_command(parse_command_line(words, environment_), {environment_, actions_, out_, err_});
+    return out_.str();
   }
 
+  std::ostringstream out_;
+  std::ostringstream err_;
   TestFolder folder_;
   Environment environment_;
   Actions actions_;
@@ -58,7 +62,7 @@ TEST_F(Commands, EvaluateShowsTheResult) {
   actions_.evaluate = [](const EvaluateOptions& options) {
     return Evaluation{options.target.string(), "mnist/test", 10'000, 0.25, 0.9193};
   };
-  EXPECT_THAT(output_of({"evaluate", "runs/a"}), HasSubstr("accuracy       91.93 %"));
+  EXPECT_THAT(output_of({"evaluate", "runs/a"}), HasSubstr("accuracy    91.93 %"));
   const auto object = nlohmann::json::parse(output_of({"evaluate", "runs/a", "--json"}));
   EXPECT_EQ(object["accuracy"], 0.9193);
   EXPECT_EQ(object["checkpoint"], "runs/a");
@@ -86,28 +90,115 @@ TEST_F(Commands, InspectShowsARecipeWithAllItsSettings) {
   EXPECT_EQ(object["config"]["rate"], "0.5");
 }
 
-TEST_F(Commands, InspectShowsARun) {
-  actions_.checkpoints = [](const std::filesystem::path&) {
-    return nlohmann::json::array({{{"name", "step-600"}, {"epoch", 1U}}});
-  };
-  actions_.estimate = [](const RunConfig&) -> nlohmann::json {
-    throw DataError("the data is not here");
-  };
-  folder_.write("run/config.toml", config_toml(RunConfig{}));
-  const std::string run = (folder_.path() / "run").string();
+// A run directory with two checkpoints.
+class InspectRun : public Commands {
+ protected:
+  InspectRun() {
+    actions_.estimate = [](const RunConfig&) -> nlohmann::json {
+      throw DataError("the data is not here");
+    };
+    folder_.write("run/config.toml", config_toml(RunConfig{}));
+    write(600, 1);
+    write(1200, 2);
+  }
+
+  // 2,570 parameters, of which the first is `value`, the others 0.
+  void write(std::uint64_t version, float value) const {
+    CheckpointInfo info;
+    info.layout.tensors = {{"softmax.weight", {10, 256}, {0, 2560}},
+                           {"softmax.bias", {10}, {2560, 2570}}};
+    info.layout.size = 2570;
+    info.model = "softmax";
+    info.optimizer = "sgd";
+    info.version = version;
+    info.epoch = version / 600;
+    info.steps = "60000 examples in batches of 100";
+    write_checkpoint(checkpoint_path(run_, version), info,
+                     [&](std::uint64_t, Range floats, std::span<float> out) {
+                       std::fill(out.begin(), out.end(), 0.0F);
+                       if (floats.begin == 0) out[0] = value;
+                     });
+  }
+  void damage(std::uint64_t version) const {
+    std::fstream file(checkpoint_path(run_, version), std::ios::in | std::ios::out);
+    file.seekp(-100, std::ios::end);
+    file << "damage";
+  }
+
+  std::filesystem::path run_ = folder_.path() / "run";
+};
+
+TEST_F(InspectRun, ShowsSummaryAndCheckpoints) {
+  const std::string run = run_.string();
   EXPECT_THAT(output_of({"inspect", run}), HasSubstr("the run has not come to its end"));
   folder_.write("run/summary.json", R"({"test_accuracy": 0.92, "workers": 2})");
   const std::string text = output_of({"inspect", run});
   EXPECT_THAT(text, HasSubstr("test accuracy  92.00 %"));
-  EXPECT_THAT(text, HasSubstr("step-600"));
+  EXPECT_THAT(text, HasSubstr("step-0000001200.ckpt      2    1,200"));
   EXPECT_THAT(text, HasSubstr("the data is not here"));
   const auto object = nlohmann::json::parse(output_of({"inspect", run, "--json"}));
   EXPECT_EQ(object["summary"]["workers"], 2);
-  EXPECT_EQ(object["checkpoints"][0]["name"], "step-600");
+  EXPECT_EQ(object["checkpoints"][0]["name"], "step-0000000600.ckpt");
+}
+
+TEST_F(InspectRun, FitsTheTerminal) {
+  const auto tables = output_of({"inspect", run_.string()});
+  for (const std::string& line : split(tables.substr(tables.find("# What it needs")), '\n')) {
+    EXPECT_LE(display_width(line), 80U) << line;
+  }
+}
+
+TEST_F(InspectRun, OfACheckpointShowsADigestOfItsParameters) {
+  const auto inspect = [&](std::uint64_t version) {
+    const std::string file = checkpoint_path(run_, version).string();
+    return nlohmann::json::parse(output_of({"inspect", file, "--json"}));
+  };
+  const auto first = inspect(600);
+  EXPECT_EQ(first["version"], 600);
+  EXPECT_EQ(first["tensors"][0]["shape"], nlohmann::json({10, 256}));
+  EXPECT_NE(first["digest"], inspect(1200)["digest"]);
+  write(1800, 1);
+  EXPECT_EQ(first["digest"], inspect(1800)["digest"]);
+  // `printf '\0\0\200\077' | cat - /dev/zero | head -c 10280 | sha256sum`
+  EXPECT_EQ(first["digest"], "703b24c4343ec000ecc3f1339f678f74e15739c4400ef7e22e63350745121ce9");
+
+  const std::string copy = (folder_.path() / "copy").string();  // known by its content
+  std::filesystem::copy_file(checkpoint_path(run_, 600), copy);
+  const std::string text = output_of({"inspect", copy});
+  EXPECT_THAT(text, HasSubstr("60000 examples in batches of 100"));
+  EXPECT_THAT(text, HasSubstr(first["digest"].get<std::string>()));
+  EXPECT_THAT(text, HasSubstr("10 × 256"));
+  EXPECT_THAT(output_of({"inspect", run_.string()}),
+              HasSubstr(first["digest"].get<std::string>().substr(0, 16) + "\n"));
+}
+
+TEST_F(InspectRun, ShowsTheOthersWhenACheckpointIsDamagedAndFails) {
+  damage(600);
+  const std::string file = checkpoint_path(run_, 600).string();
+  for (const std::string& target : {file, run_.string()}) {
+    EXPECT_THAT(message_of<DataError>([&] {
+                  output_of({"inspect", target});
+                }),
+                testing::StartsWith(file + " is damaged"));
+  }
+  EXPECT_THAT(out_.str(), HasSubstr("damaged"));
+  EXPECT_THAT(out_.str(), HasSubstr("step-0000001200.ckpt      2    1,200"));
+}
+
+TEST_F(Commands, InspectRefusesRecipesThatAreWrong) {
+  actions_.estimate = [](const RunConfig& config) -> nlohmann::json {
+    if (config.servers > 10) throw ConfigError("too many servers");
+    return {};
+  };
+  const auto refusal_of = [&](const std::string& text) {
+    const std::string file = folder_.write("own.toml", "schema = 1\n" + text).string();
+    return message_of<ConfigError>([&] { output_of({"inspect", file}); });
+  };
+  EXPECT_THAT(refusal_of("batch = 10\ntile = 11\n"), HasSubstr("--tile 11 is larger"));
+  EXPECT_EQ(refusal_of("servers = 11\n"), "too many servers");
 }
 
 TEST_F(Commands, InspectRefusesFoldersThatAreNoRunAndDamagedSummaries) {
-  actions_.checkpoints = [](const std::filesystem::path&) { return nlohmann::json::array(); };
   const std::string folder = folder_.path().string();
   EXPECT_EQ(message_of<DataError>([&] {
               output_of({"inspect", folder});
@@ -128,6 +219,25 @@ TEST_F(Commands, DataListSaysWhatIsThere) {
   const auto object = nlohmann::json::parse(output_of({"data", "list", "--json"}));
   EXPECT_EQ(object["datasets"].size(), 2U);
   EXPECT_EQ(object["datasets"][0]["here"], false);
+}
+
+TEST_F(Commands, DataNeedsAPlace) {
+  environment_.cache_dir.clear();
+  for (const auto& words :
+       {std::vector<std::string>{"data", "list"}, {"data", "get", "mnist"}, {"bench", "softmax"}}) {
+    EXPECT_THAT(message_of<ConfigError>([&] { output_of(words); }), HasSubstr("--data-dir"));
+  }
+  actions_.bench = [](const BenchOptions&, std::ostream& out) { out << "figures"; };
+  EXPECT_EQ(output_of({"bench", "--list"}), "figures");
+}
+
+TEST_F(Commands, TrainSaysWhereTheRunIsWhenItsOutputIsLost) {
+  actions_.train = [this](const RunConfig&, Reporter& reporter) {
+    out_.setstate(std::ios::badbit);  // as when `head` has seen enough
+    reporter.notice("not seen");
+  };
+  output_of({"train", "mnist", "--run-dir", "runs/here"});
+  EXPECT_EQ(err_.str(), "note: the output could not be written; the run is in runs/here\n");
 }
 
 TEST_F(Commands, DataGetRefusesUnknownNamesBeforeItFetches) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -91,10 +92,17 @@ TEST_F(ConsoleTest, TerminalRedrawsItsLineAtMostTenTimesASecond) {
   EXPECT_THAT(taken(), testing::StartsWith("\r\x1b[Kepoch 3/10 "));
 }
 
-TEST_F(ConsoleTest, TerminalLeavesTheLastColumnFree) {
-  auto made = console(ConsoleMode::kTerminal);
-  made.progress(some_progress());
-  EXPECT_LE(display_width(taken()), 79U + display_width("\x1b[?25l\r\x1b[K"));
+TEST_F(ConsoleTest, TerminalLeavesTheLastColumnFreeAndRoomForControlC) {
+  RunProgress wide = some_progress();
+  wide.epoch = 1234;
+  wide.epochs = 5000;
+  wide.eta = 400h;
+  for (const RunProgress& progress : {some_progress(), wide}) {
+    auto made = console(ConsoleMode::kTerminal);
+    taken();
+    made.progress(progress);
+    EXPECT_LE(display_width(taken()), 77U + display_width("\x1b[?25l\r\x1b[K"));
+  }
 }
 
 TEST_F(ConsoleTest, TerminalRemovesItsLineBeforeAnotherOne) {
@@ -165,11 +173,51 @@ TEST_F(ConsoleTest, JsonIsOneObjectPerLineWithAType) {
     types.push_back(objects.back()["type"]);
   }
   EXPECT_THAT(types, testing::ElementsAre("progress", "epoch", "notice", "warning", "summary"));
-  EXPECT_EQ(objects[0]["examples"], 372'000);
+  // The names of metrics.jsonl.
+  EXPECT_EQ(objects[0]["examples_done"], 372'000);
+  EXPECT_EQ(objects[0]["loss"], 0.28713);
+  EXPECT_EQ(objects[1]["train_loss"], 0.28713);
   EXPECT_EQ(objects[1]["test_accuracy"], 0.91934);
   EXPECT_EQ(objects[2]["text"], "a \"quoted\" word");
   EXPECT_EQ(objects[4]["test_accuracy"], 0.5);
   EXPECT_EQ(err_.str(), "");
+}
+
+TEST_F(ConsoleTest, ALossThatIsNotFiniteIsNanEverywhere) {
+  const double nan = -std::numeric_limits<double>::quiet_NaN();
+  auto made = console(ConsoleMode::kPlain);
+  EpochResult epoch = some_epoch();
+  epoch.loss = nan;
+  made.epoch(epoch);
+  EXPECT_THAT(taken(), HasSubstr("loss nan "));
+  RunProgress progress = some_progress();
+  progress.loss = nan;
+  EXPECT_THAT(progress_line(progress, 80, false), HasSubstr("loss nan "));
+  // As it comes out of a file, where it is null, as is what there is none of.
+  made.summary({{"train_loss", nullptr},
+                {"test_accuracy", 0.5},
+                {"epoch_results", {{{"epoch", 1}, {"train_loss", nullptr}}}}});
+  EXPECT_THAT(taken(), HasSubstr("train loss         nan\n"));
+  made.summary({{"train_loss", nullptr}, {"epoch_results", nlohmann::json::array()}});
+  EXPECT_THAT(taken(), HasSubstr("train loss  –\n"));
+}
+
+TEST_F(ConsoleTest, SkippedStepsAreShownWhenThereAreAny) {
+  auto made = console(ConsoleMode::kPlain);
+  made.summary({{"steps_skipped", 3U}});
+  EXPECT_THAT(taken(), HasSubstr("steps skipped  3\n"));
+  made.summary({{"steps_skipped", 0U}, {"workers", 1U}});
+  EXPECT_THAT(taken(), Not(HasSubstr("skipped")));
+}
+
+TEST_F(ConsoleTest, RolesAreShownInOrder) {
+  auto made = console(ConsoleMode::kPlain);
+  nlohmann::json roles = nlohmann::json::array();
+  for (const char* name : {"evaluator0", "worker10", "worker9", "server0", "chief"}) {
+    roles.push_back({{"name", name}, {"host", "h"}});
+  }
+  made.summary({{"roles", roles}});
+  EXPECT_EQ(taken(), "\n\n  roles\n  chief\n  server0\n  worker9\n  worker10\n  evaluator0\n");
 }
 
 TEST_F(ConsoleTest, QuietLeavesWarningsAndTheSummary) {

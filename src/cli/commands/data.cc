@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/commands.h"
@@ -20,12 +21,21 @@ constexpr const char* kExamples = R"(Examples:
   paceline data get mnist
   paceline data list
 )";
+constexpr const char* kGetExamples = R"(Examples:
+  paceline data get mnist
+  paceline data get mnist fashion-mnist --data-dir /srv/datasets
+)";
+constexpr const char* kListExamples = R"(Examples:
+  paceline data list
+  paceline data list --verify --json
+)";
 
 void add_get(CLI::App& data, const CommandContext& context) {
   CLI::App& command = *data.add_subcommand(
       "get",
       "Fetches datasets into the cache. Files are checked against known sums; what is "
-      "there already is not fetched again.");
+      "there already, and as it should be, is not fetched again.");
+  command.footer(kGetExamples);
   auto options = options_of<DataGetOptions>(command, context);
   options->data_dir = context.environment.cache_dir;
   command.add_option("NAME", options->names, join(known_set_names(), ", "))->required();
@@ -37,21 +47,35 @@ void add_get(CLI::App& data, const CommandContext& context) {
 void add_list(CLI::App& data, const CommandContext& context) {
   CLI::App& command =
       *data.add_subcommand("list", "Shows which datasets are known and which are here.");
+  command.footer(kListExamples);
   auto options = options_of<DataListOptions>(command, context);
   options->data_dir = context.environment.cache_dir;
   command
       .add_option("--data-dir", options->data_dir, "where datasets are kept [~/.cache/paceline]")
       ->option_text("PATH");
+  command.add_flag("--verify", options->verify, "read all files and compare their sums");
   command.add_flag("--json", options->json, "one JSON object");
 }
 
-nlohmann::json describe(const KnownSet& set, const fs::path& folder) {
+nlohmann::json describe(const KnownSet& set, const fs::path& folder, bool verify) {
   std::uint64_t bytes = 0;
   for (const DataFile& file : set.files) bytes += file.bytes;
-  return {{"name", set.name},
-          {"bytes", bytes},
-          {"here", is_complete(set, folder)},
-          {"folder", folder.string()}};
+  nlohmann::json described = {{"name", set.name},
+                              {"bytes", bytes},
+                              {"here", is_complete(set, folder)},
+                              {"folder", folder.string()}};
+  if (!verify || !described["here"]) return described;
+  try {
+    verify_files(set, folder);
+  } catch (const DataError& error) {
+    described["damage"] = error.what();
+  }
+  return described;
+}
+
+std::string state_of(const nlohmann::json& set) {
+  if (set.contains("damage")) return "damaged";
+  return set["here"] ? "here" : "not here";
 }
 
 }  // namespace
@@ -64,6 +88,7 @@ void add_data_command(CLI::App& root, const CommandContext& context) {
 }
 
 void run(const DataGetOptions& options, const Session& session) {
+  require_data_dir(options.data_dir);
   // All names first: a misspelt one should not come to light after a long download.
   std::vector<KnownSet> sets;
   for (const std::string& name : options.names) sets.push_back(known_set(name));
@@ -76,20 +101,23 @@ void run(const DataGetOptions& options, const Session& session) {
 }
 
 void run(const DataListOptions& options, const Session& session) {
+  require_data_dir(options.data_dir);
   nlohmann::json sets = nlohmann::json::array();
+  std::vector<std::vector<std::string>> rows;
+  std::vector<std::string> damage;
   for (const std::string& name : known_set_names()) {
-    sets.push_back(describe(known_set(name), options.data_dir / name));
+    const auto set = describe(known_set(name), options.data_dir / name, options.verify);
+    rows.push_back(
+        {set["name"], format_bytes(set["bytes"]), state_of(set), set["here"] ? set["folder"] : ""});
+    if (set.contains("damage")) damage.push_back(set["damage"]);
+    sets.push_back(set);
   }
   if (options.json) {
     session.out << nlohmann::json{{"datasets", sets}} << "\n";
-    return;
+  } else {
+    session.out << format_table(rows, session.environment.columns);
   }
-  std::vector<std::vector<std::string>> rows;
-  for (const auto& set : sets) {
-    rows.push_back({set["name"], format_bytes(set["bytes"]), set["here"] ? "here" : "not here",
-                    set["here"] ? set["folder"] : ""});
-  }
-  session.out << format_table(rows);
+  if (!damage.empty()) throw DataError("{}", join(damage, "\n"));
 }
 
 }  // namespace paceline

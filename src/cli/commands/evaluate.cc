@@ -40,7 +40,7 @@ void run(const EvaluateOptions& options, const Session& session) {
   if (options.json) {
     session.out << object << "\n";
   } else {
-    session.out << format_object(object);
+    session.out << format_object(object, session.environment.columns);
   }
 }
 

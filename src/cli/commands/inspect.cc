@@ -3,10 +3,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
+#include "cli/checkpoints.h"
 #include "cli/commands/commands.h"
 #include "cli/format.h"
 #include "cli/recipe.h"
+#include "cli/resolve.h"
 #include "cli/settings.h"
+#include "cli/summary.h"
 
 namespace paceline {
 namespace {
@@ -16,7 +20,10 @@ namespace fs = std::filesystem;
 constexpr const char* kExamples = R"(Examples:
   paceline inspect mnist
   paceline inspect runs/mnist-20240131-120000 --json
+  paceline inspect runs/mnist-20240131-120000/checkpoints/step-0000006000.ckpt
 )";
+
+constexpr std::size_t kShortDigest = 16;  // digits: enough to tell checkpoints apart
 
 nlohmann::json config_object(const RunConfig& config) {
   nlohmann::json object;
@@ -39,41 +46,79 @@ nlohmann::json read_summary(const fs::path& run_dir) {
 nlohmann::json needs(const RunConfig& config, const Session& session) {
   try {
     return session.actions.estimate(config);
-  } catch (const Error& error) {
+  } catch (const DataError& error) {
     return {{"unknown", error.what()}};
   }
 }
 
 void inspect_recipe(const InspectOptions& options, const Session& session) {
   RunConfig config = read_recipe(find_recipe(options.target, session.environment.recipes));
-  if (config.data.dir.empty()) config.data.dir = session.environment.cache_dir;
+  choose_data_dir(config.data, session.environment);
+  validate(config);
   const nlohmann::json model = needs(config, session);
   if (options.json) {
     session.out << nlohmann::json{{"config", config_object(config)}, {"needs", model}} << "\n";
   } else {
-    session.out << config_toml(config) << "\n# What it needs\n" << format_object(model);
+    session.out << config_toml(config) << "\n# What it needs\n"
+                << format_object(model, session.environment.columns);
   }
+}
+
+// What tells the checkpoints of one run apart.
+std::string checkpoint_table(const nlohmann::json& checkpoints, int columns) {
+  if (checkpoints.empty()) return "  none\n";
+  std::vector<std::vector<std::string>> rows = {
+      {"name", "epoch", "version", "examples", "optimizer", "digest"}};
+  for (const auto& checkpoint : checkpoints) {
+    std::vector<std::string> row;
+    for (const std::string& key : rows[0]) {
+      row.push_back(checkpoint.contains(key) ? format_value(key, checkpoint[key]) : "–");
+    }
+    row.back() = checkpoint.contains("damage") ? "damaged" : row.back().substr(0, kShortDigest);
+    rows.push_back(std::move(row));
+  }
+  return format_table(rows, columns);
+}
+
+void refuse_damage(const nlohmann::json& checkpoints) {
+  std::vector<std::string> sentences;
+  for (const auto& checkpoint : checkpoints) {
+    if (checkpoint.contains("damage")) sentences.push_back(checkpoint["damage"]);
+  }
+  if (!sentences.empty()) throw DataError("{}", join(sentences, "\n"));
 }
 
 void inspect_run(const fs::path& run_dir, bool json, const Session& session) {
   const RunConfig config = read_config(run_dir / "config.toml");
   const nlohmann::json summary = read_summary(run_dir);
-  const nlohmann::json checkpoints = session.actions.checkpoints(run_dir);
+  const nlohmann::json checkpoints = describe_checkpoints(run_dir);
   const nlohmann::json model = needs(config, session);
+  const int columns = session.environment.columns;
   if (json) {
     session.out << nlohmann::json{{"config", config_object(config)},
                                   {"needs", model},
                                   {"summary", summary},
                                   {"checkpoints", checkpoints}}
                 << "\n";
-    return;
+  } else {
+    session.out << config_toml(config) << "\n# What it needs\n"
+                << format_object(model, columns) << "\n# Summary\n"
+                << (summary.is_null() ? "  none: the run has not come to its end\n"
+                                      : format_object(readable_summary(summary), columns))
+                << "\n# Checkpoints\n"
+                << checkpoint_table(checkpoints, columns);
   }
-  session.out << config_toml(config) << "\n# What it needs\n"
-              << format_object(model) << "\n# Summary\n"
-              << (summary.is_null() ? "  none: the run has not come to its end\n"
-                                    : format_object(summary))
-              << "\n# Checkpoints\n"
-              << (checkpoints.empty() ? "  none\n" : format_object({{"checkpoints", checkpoints}}));
+  refuse_damage(checkpoints);
+}
+
+void inspect_checkpoint(const fs::path& file, bool json, const Session& session) {
+  nlohmann::json checkpoint = describe_checkpoint(file);
+  if (json) {
+    session.out << checkpoint << "\n";
+  } else {
+    checkpoint.erase("name");  // the file's path ends with it
+    session.out << format_object(checkpoint, session.environment.columns);
+  }
 }
 
 }  // namespace
@@ -82,10 +127,13 @@ void add_inspect_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand(
       "inspect",
       "Shows what a run or a recipe consists of: all settings, tensors, bytes per server "
-      "and memory per role; of a run directory also its summary and checkpoints.");
+      "and memory per role; of a run directory also its summary and checkpoints. Of a "
+      "checkpoint it shows how far it is trained and a digest of its parameters: two with "
+      "the same digest are the same, bit by bit.");
   command.footer(kExamples);
   auto options = options_of<InspectOptions>(command, context);
-  command.add_option("RUN", options->target, "run directory, or name or path of a recipe")
+  command
+      .add_option("RUN", options->target, "run directory, checkpoint, or name or path of a recipe")
       ->required();
   command.add_flag("--json", options->json, "one JSON object");
 }
@@ -96,6 +144,8 @@ void run(const InspectOptions& options, const Session& session) {
       throw DataError("{} is not a run directory: it has no config.toml", options.target);
     }
     inspect_run(options.target, options.json, session);
+  } else if (looks_like_checkpoint(options.target)) {
+    inspect_checkpoint(options.target, options.json, session);
   } else {
     inspect_recipe(options, session);
   }

@@ -6,9 +6,21 @@
 #include "cli/format.h"
 
 namespace paceline {
+namespace {
+
+constexpr const char* kExamples = R"(Examples:
+  paceline settings
+  paceline settings | grep timeout
+
+Each line is a setting with its default, as it may stand in a recipe; on the
+command line it is --NAME VALUE.
+)";
+
+}  // namespace
 
 void add_settings_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand("settings", "Lists every setting of a run.");
+  command.footer(kExamples);
   auto options = options_of<SettingsOptions>(command, context);
   command.add_flag("--markdown", options->markdown, "the text of docs/settings.md");
 }

@@ -21,7 +21,11 @@ constexpr const char* kExamples = R"(Examples:
   paceline train mnist --workers 3 --servers 2 --batch 200 --rate 1.0
   paceline train fashion-mnist --mode ssp --staleness 4 --run-dir runs/ssp
   paceline train --resume runs/ssp --epochs 20 --workers 4
-  paceline train my/recipe.toml --json | jq .test_accuracy
+  paceline train runs/ssp/config.toml --run-dir runs/again
+  paceline train mnist --json | jq 'select(.type == "epoch") | .test_accuracy'
+
+Exit codes are those of 'paceline --help'; docs/metrics.md has the fields of
+--json and of the files in the run directory.
 )";
 
 // What the command line holds besides settings, until the recipe has been read.
@@ -48,7 +52,8 @@ void dry_run(const TrainOptions& options, const Session& session) {
     session.out << nlohmann::json{{"type", "dry-run"}, {"config", config}, {"estimate", estimate}}
                 << "\n";
   } else {
-    session.out << config << "\n# This run would need\n" << format_object(estimate);
+    session.out << config << "\n# This run would need\n"
+                << format_object(estimate, session.environment.columns);
   }
 }
 
@@ -84,6 +89,10 @@ void run(const TrainOptions& options, const Session& session) {
   if (options.dry_run) return dry_run(options, session);
   Console console(session.out, session.err, console_options(options, session.environment));
   session.actions.train(options.config, console);
+  if (!session.out) {
+    session.err << fmt::format("note: the output could not be written; the run is in {}\n",
+                               options.config.run_dir.string());
+  }
 }
 
 }  // namespace paceline

@@ -1,0 +1,50 @@
+#include "cli/summary.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <tuple>
+
+namespace paceline {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+void restore_nan(nlohmann::json& object) {
+  for (const char* key : {"train_loss", "test_loss"}) {
+    if (object.contains(key) && object[key].is_null()) object[key] = kNan;
+  }
+}
+
+// chief, servers, workers, evaluator; worker10 after worker9.
+auto place_of(const nlohmann::json& role) {
+  constexpr std::array<std::string_view, 4> kOrder = {"chief", "server", "worker", "evaluator"};
+  const std::string name = role.value("name", "");
+  const auto found = std::find_if(kOrder.begin(), kOrder.end(),
+                                  [&](std::string_view kind) { return name.starts_with(kind); });
+  return std::tuple(found == kOrder.end() ? -1 : found - kOrder.begin(), name.size(), name);
+}
+
+}  // namespace
+
+nlohmann::json readable_summary(nlohmann::json summary) {
+  if (summary.contains("epoch_results") && !summary["epoch_results"].empty()) {
+    restore_nan(summary);
+    for (nlohmann::json& epoch : summary["epoch_results"]) restore_nan(epoch);
+  }
+  if (summary.value("steps_skipped", 0) == 0) summary.erase("steps_skipped");
+  if (summary.contains("roles")) {
+    auto& roles = summary["roles"];
+    std::stable_sort(roles.begin(), roles.end(), [](const auto& left, const auto& right) {
+      return place_of(left) < place_of(right);
+    });
+    for (nlohmann::json& role : roles) {
+      for (const char* detail : {"role", "host", "epochs"}) role.erase(detail);
+    }
+  }
+  return summary;
+}
+
+}  // namespace paceline

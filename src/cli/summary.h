@@ -1,0 +1,12 @@
+// summary.json as people read it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace paceline {
+
+// Without what names tell already, the roles in order, and a loss that is not finite, for
+// which JSON has only null, as such.
+nlohmann::json readable_summary(nlohmann::json summary);
+
+}  // namespace paceline
