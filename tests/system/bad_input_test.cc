@@ -34,6 +34,9 @@ INSTANTIATE_TEST_SUITE_P(
         BadRun{"TooLittleMemory", {"--memory-limit", "1M"}, 5, "available"},
         BadRun{"NotLoopback", {"--transport", "tcp", "--listen", "0.0.0.0"}, 2, "--insecure"},
         BadRun{"TooManyServers", {"--synthetic-width", "1", "--servers", "99"}, 2, "--servers"},
+        BadRun{"TooLargeABatch", {"--batch", "998"}, 2, "use 997 or less"},
+        BadRun{"NoUnit", {"--heartbeat", "5"}, 2, "5s"},
+        BadRun{"NoBoolean", {"--deterministic=maybe"}, 2, "neither true nor false"},
         BadRun{"NotFinite", {"--rate", "1e38"}, 1, "not finite"},
         BadRun{"NotFiniteAsync", {"--rate", "1e38", "--mode", "async"}, 1, "not finite"}),
     [](const auto& bad) { return std::string(bad.param.name); });
@@ -87,6 +90,13 @@ TEST_F(Train, ADamagedCheckpointIsNamed) {
   EXPECT_NE(result.output.find("checksum"), std::string::npos) << result.output;
 }
 
+TEST_F(Train, APathThatTheSystemRefusesIsNamed) {
+  const std::string name(300, 'x');
+  const Result result = paceline({"inspect", name});
+  EXPECT_EQ(result.code, 3) << result.output;
+  EXPECT_EQ(result.output, "paceline: cannot use " + name + ": File name too long\n");
+}
+
 // The recipe is a file of the user's.
 class BadRecipe : public SyntheticRun {
  protected:
@@ -112,6 +122,21 @@ TEST_F(BadRecipe, ThatIsNoTomlIsRefusedWithItsLine) {
   const Result result = train_with("schema = 1\nbatch = = 3\n");
   EXPECT_EQ(result.code, 2) << result.output;
   EXPECT_NE(result.output.find("own.toml"), std::string::npos) << result.output;
+}
+
+TEST_F(Train, InspectFailsOnADamagedCheckpointAndOnAWrongRecipe) {
+  run("run", {});
+  const auto file = *std::filesystem::directory_iterator(path("run") / "checkpoints");
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
+  for (const std::string& target : {path("run").string(), file.path().string()}) {
+    const Result result = paceline({"inspect", target});
+    EXPECT_EQ(result.code, 3) << result.output;
+    EXPECT_NE(result.output.find("truncated"), std::string::npos) << result.output;
+  }
+  std::ofstream(path("own.toml")) << "schema = 1\ndata = \"synthetic\"\nmomentum = 0.9\n";
+  const Result result = paceline({"inspect", path("own.toml").string()});
+  EXPECT_EQ(result.code, 2) << result.output;
+  EXPECT_NE(result.output.find("momentum has no effect"), std::string::npos) << result.output;
 }
 
 // A small image set of our own in the format of MNIST; each test spoils one file.
