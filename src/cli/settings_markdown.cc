@@ -13,8 +13,10 @@ constexpr const char* kIntroduction = R"(# Settings
 Every setting has one name: `--member-timeout 5s` on the command line is
 `member-timeout = "5s"` in a recipe and in the `config.toml` of a run directory. Flags
 override the recipe, the recipe overrides the defaults below. Booleans are
-`--deterministic` and `--no-deterministic`, or `deterministic = true`. A TIME is written
-`100us`, `250ms`, `2s`, `5min` or `1h`; BYTES are `512M`, `1.5G` or `1GiB`.
+`--deterministic`, `--deterministic=false` or `--no-deterministic`, and `deterministic = true`
+in a recipe. A TIME is written with its unit, `100us`, `250ms`, `2s`, `5min` or `1h`; BYTES are
+`512M`, `1.5G` or `1GiB`. A setting that would have no effect, such as `momentum` with the
+optimizer `sgd`, is refused.
 
 A recipe starts with `schema = {schema}`. Groups of parameters are treated apart with tables:
 
@@ -24,6 +26,9 @@ prefix = "softmax.bias"  # tensors whose name starts so; the longest prefix wins
 rate-factor = 2.0        # multiplies the rate
 decay-factor = 0.0       # multiplies the decay
 ```
+
+The `config.toml` of a run is a recipe, too: `paceline train runs/a/config.toml --run-dir runs/b`
+trains anew with the same settings.
 
 This file is written by `paceline settings --markdown`.
 )";

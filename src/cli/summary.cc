@@ -12,10 +12,13 @@ namespace {
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-void restore_nan(nlohmann::json& object) {
-  for (const char* key : {"train_loss", "test_loss"}) {
-    if (object.contains(key) && object[key].is_null()) object[key] = kNan;
-  }
+// An epoch that was not tested has no test loss; one that was has a test accuracy.
+void restore_nan(nlohmann::json& epoch) {
+  const auto restore = [&](const char* key) {
+    if (epoch.contains(key) && epoch[key].is_null()) epoch[key] = kNan;
+  };
+  restore("train_loss");
+  if (epoch.contains("test_accuracy") && !epoch["test_accuracy"].is_null()) restore("test_loss");
 }
 
 // chief, servers, workers, evaluator; worker10 after worker9.

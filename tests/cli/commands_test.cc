@@ -12,6 +12,7 @@
 #include "cli/recipe.h"
 #include "cli/settings.h"
 #include "cli_testing.h"
+#include "data/known_sets.h"
 
 namespace paceline {
 namespace {
@@ -219,6 +220,41 @@ TEST_F(Commands, DataListSaysWhatIsThere) {
   const auto object = nlohmann::json::parse(output_of({"data", "list", "--json"}));
   EXPECT_EQ(object["datasets"].size(), 2U);
   EXPECT_EQ(object["datasets"][0]["here"], false);
+}
+
+// Files of the right sizes that hold nothing but zeros.
+class DamagedCache : public Commands {
+ protected:
+  DamagedCache() {
+    const KnownSet set = known_set("mnist");
+    std::string sums;
+    for (const DataFile& file : set.files) {
+      const auto path = folder_.write("cache/mnist/" + file.name, "");
+      std::filesystem::resize_file(path, file.bytes);
+      sums += file.sha256 + "  " + file.name + "\n";
+    }
+    folder_.write("cache/mnist/SHA256SUMS", sums);
+  }
+  std::string first_file_ = (environment_.cache_dir / "mnist" / kTrainImages).string();
+};
+
+TEST_F(DamagedCache, IsFoundByListWhenAsked) {
+  EXPECT_THAT(output_of({"data", "list"}), HasSubstr("here"));
+  EXPECT_THAT(message_of<DataError>([&] {
+                output_of({"data", "list", "--verify"});
+              }),
+              testing::StartsWith(first_file_ + " is damaged: its SHA-256 is "));
+  EXPECT_THAT(out_.str(), HasSubstr("damaged"));
+}
+
+TEST_F(DamagedCache, IsNotTrainedOn) {
+  actions_ = make_actions();
+  const std::string run = (folder_.path() / "run").string();
+  EXPECT_THAT(message_of<DataError>([&] {
+                output_of({"train", "mnist", "--run-dir", run});
+              }),
+              testing::EndsWith("Replace it with: paceline data get mnist"));
+  EXPECT_FALSE(std::filesystem::exists(run));
 }
 
 TEST_F(Commands, DataNeedsAPlace) {

@@ -198,6 +198,11 @@ TEST_F(ConsoleTest, ALossThatIsNotFiniteIsNanEverywhere) {
                 {"test_accuracy", 0.5},
                 {"epoch_results", {{{"epoch", 1}, {"train_loss", nullptr}}}}});
   EXPECT_THAT(taken(), HasSubstr("train loss         nan\n"));
+  made.summary({{"train_loss", 0.5},
+                {"test_loss", nullptr},
+                {"test_accuracy", nullptr},
+                {"epoch_results", {{{"epoch", 1}}}}});
+  EXPECT_THAT(taken(), HasSubstr("test loss           –\n"));
   made.summary({{"train_loss", nullptr}, {"epoch_results", nlohmann::json::array()}});
   EXPECT_THAT(taken(), HasSubstr("train loss  –\n"));
 }

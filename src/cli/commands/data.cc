@@ -93,10 +93,8 @@ void run(const DataGetOptions& options, const Session& session) {
   std::vector<KnownSet> sets;
   for (const std::string& name : options.names) sets.push_back(known_set(name));
   for (const KnownSet& set : sets) {
-    const fs::path folder = fetch(set, options.data_dir, [&](std::string_view sentence) {
-      session.out << sentence << std::endl;
-    });
-    session.out << fmt::format("{} is in {}", set.name, folder.string()) << std::endl;
+    fetch(set, options.data_dir,
+          [&](std::string_view sentence) { session.out << sentence << std::endl; });
   }
 }
 

@@ -126,14 +126,15 @@ void inspect_checkpoint(const fs::path& file, bool json, const Session& session)
 void add_inspect_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand(
       "inspect",
-      "Shows what a run or a recipe consists of: all settings, tensors, bytes per server "
-      "and memory per role; of a run directory also its summary and checkpoints. Of a "
-      "checkpoint it shows how far it is trained and a digest of its parameters: two with "
-      "the same digest are the same, bit by bit.");
+      "Shows what is in a run, a recipe or a checkpoint. Of a recipe: all settings, tensors, "
+      "bytes per server and memory per role; of a run directory also its summary and "
+      "checkpoints. Of a checkpoint: how far it is trained and a digest of its parameters; two "
+      "with the same digest are the same, bit by bit.");
   command.footer(kExamples);
   auto options = options_of<InspectOptions>(command, context);
   command
-      .add_option("RUN", options->target, "run directory, checkpoint, or name or path of a recipe")
+      .add_option("TARGET", options->target,
+                  "run directory, checkpoint, or name or path of a recipe")
       ->required();
   command.add_flag("--json", options->json, "one JSON object");
 }

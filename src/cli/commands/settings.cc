@@ -12,8 +12,7 @@ constexpr const char* kExamples = R"(Examples:
   paceline settings
   paceline settings | grep timeout
 
-Each line is a setting with its default, as it may stand in a recipe; on the
-command line it is --NAME VALUE.
+Each line is a setting, its default and what it is for.
 )";
 
 }  // namespace
