@@ -6,6 +6,9 @@ JOBS ?= $(shell nproc)
 LOCKED = mkdir -p build/release && flock --close build/release/launcher-lock
 SOURCES = $(shell find src apps tests bench tools -name '*.h' -o -name '*.cc' 2>/dev/null)
 
+# What clang-tidy does not understand of the compiler's options.
+GCC_ONLY =  -Wno-(stringop-overread|stringop-overflow|restrict)
+
 .DEFAULT_GOAL := help
 .PHONY: help build test test-asan test-tsan ci check format tidy clean packages
 .NOTPARALLEL:
@@ -41,7 +44,11 @@ format: packages ## format all sources
 	@clang-format -i $(SOURCES)
 
 tidy: build ## clang-tidy over all sources
-	@clang-tidy --quiet -p build/release $(filter src/%.cc apps/%.cc,$(SOURCES))
+	@mkdir -p build/tidy
+	@sed -E 's/ -Winvalid-pch| -include [^ ]*cmake_pch[^ ]*|$(GCC_ONLY)//g' \
+	  build/release/compile_commands.json >build/tidy/compile_commands.json
+	@printf '%s\n' $(filter src/%.cc apps/%.cc,$(SOURCES)) | \
+	  xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/tidy
 
 clean: ## delete everything that was built
 	rm -rf build

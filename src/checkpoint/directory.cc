@@ -45,6 +45,7 @@ std::vector<fs::path> list_checkpoints(const fs::path& run_dir) {
   }
   std::ranges::sort(versions);
   std::vector<fs::path> paths;
+  paths.reserve(versions.size());
   for (const std::uint64_t version : versions) paths.push_back(checkpoint_path(run_dir, version));
   return paths;
 }

@@ -129,7 +129,7 @@ void Console::progress(const RunProgress& p) {
                                  {"examples_done", p.examples_done},
                                  {"examples_total", p.examples_total},
                                  {"examples_per_second", p.examples_per_second},
-                                 {"loss", p.loss},
+                                 {"train_loss", p.loss},
                                  {"eta_seconds", seconds(p.eta)}});
   }
 }
@@ -140,6 +140,7 @@ void Console::epoch(const EpochResult& r) {
   object("epoch", {{"epoch", r.epoch},
                    {"epochs", r.epochs},
                    {"train_loss", r.loss},
+                   {"test_loss", r.test_loss},
                    {"test_accuracy", r.test_accuracy},
                    {"seconds", seconds(r.took)}});
 }

@@ -82,7 +82,8 @@ std::vector<Endpoint> resolve(const Address& address) {
     std::memcpy(&endpoint.storage, each->ai_addr, each->ai_addrlen);
     endpoint.size = each->ai_addrlen;
   }
-  std::ranges::stable_partition(endpoints, [](const Endpoint& e) { return e.family() == AF_INET; });
+  std::stable_partition(endpoints.begin(), endpoints.end(),
+                        [](const Endpoint& e) { return e.family() == AF_INET; });
   return endpoints;
 }
 

@@ -22,7 +22,8 @@ struct RunProgress {
 struct EpochResult {
   std::uint64_t epoch = 1;
   std::uint64_t epochs = 1;
-  double loss = 0;
+  double loss = 0;           // of training
+  double test_loss = 0;      // NaN: not tested
   double test_accuracy = 0;  // in [0, 1]; NaN: not tested
   Duration took{};
 };

@@ -120,7 +120,7 @@ void Journal::progress(std::uint64_t examples, const wire::Complete& sums) {
           {"examples_done", examples},
           {"examples_total", total},
           {"examples_per_second", rate},
-          {"loss", loss}});
+          {"train_loss", loss}});
 }
 
 void Journal::epoch_trained(std::uint64_t epoch, std::uint64_t version) {
@@ -149,7 +149,7 @@ void Journal::epoch(std::uint64_t number, std::uint64_t version, const nlohmann:
                                {"test_accuracy", test_accuracy},
                                {"examples", epoch.examples},
                                {"seconds", epoch.seconds},
-                               {"ended", epoch.ended}};
+                               {"ended_seconds", epoch.ended}};
   results_.push_back(result_of(line));
   record(line);
 }

@@ -81,8 +81,9 @@ void check_resume(const RunConfig& config, const RunParts& parts, Reporter& repo
         config.resume.string());
   }
   if (info.version >= parts.last_version) {
-    throw ConfigError("{} has already been trained for {} epochs: raise --epochs to go on",
-                      config.resume.string(), info.epoch);
+    throw ConfigError(
+        "{} has already been trained for all its {} epoch(s): raise --epochs to go on",
+        config.resume.string(), info.epoch);
   }
   if (const std::string optimizer = name_of(config.optimizer.kind); info.optimizer != optimizer) {
     reporter.warning(fmt::format("the checkpoint holds the state of {}: {} begins with none",

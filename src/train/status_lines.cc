@@ -21,7 +21,7 @@ RunProgress progress_of(const nlohmann::json& line) {
                        line["examples_done"],
                        line["examples_total"],
                        line["examples_per_second"],
-                       number(line["loss"]),
+                       number(line["train_loss"]),
                        {}};
   if (progress.examples_per_second > 0) {
     progress.eta =
@@ -57,7 +57,8 @@ void StatusLines::handle(const nlohmann::json& line) {
     reporter_.progress(progress_of(line));
   } else if (type == "epoch") {
     reporter_.epoch({line["epoch"], line["epochs"], number(line["train_loss"]),
-                     number(line["test_accuracy"]), from_seconds(line["seconds"])});
+                     number(line["test_loss"]), number(line["test_accuracy"]),
+                     from_seconds(line["seconds"])});
   } else if (type == "notice") {
     reporter_.notice(line["text"]);
   } else if (type == "warning") {

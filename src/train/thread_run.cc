@@ -160,8 +160,8 @@ class ThreadRun {
     journal_.evaluated(evaluated);
     {
       const std::lock_guard lock(mutex_);
-      epochs_.push_back({evaluated.epoch() + 1, config_.epochs, loss.mean(), tested.accuracy(),
-                         Clock::now() - std::exchange(began_, Clock::now())});
+      epochs_.push_back({evaluated.epoch() + 1, config_.epochs, loss.mean(), tested.mean(),
+                         tested.accuracy(), Clock::now() - std::exchange(began_, Clock::now())});
     }
     const bool due =
         config_.checkpoint_every > 0 && (evaluated.epoch() + 1) % config_.checkpoint_every == 0;

@@ -175,7 +175,7 @@ TEST_F(ConsoleTest, JsonIsOneObjectPerLineWithAType) {
   EXPECT_THAT(types, testing::ElementsAre("progress", "epoch", "notice", "warning", "summary"));
   // The names of metrics.jsonl.
   EXPECT_EQ(objects[0]["examples_done"], 372'000);
-  EXPECT_EQ(objects[0]["loss"], 0.28713);
+  EXPECT_EQ(objects[0]["train_loss"], 0.28713);
   EXPECT_EQ(objects[1]["train_loss"], 0.28713);
   EXPECT_EQ(objects[1]["test_accuracy"], 0.91934);
   EXPECT_EQ(objects[2]["text"], "a \"quoted\" word");

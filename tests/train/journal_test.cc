@@ -58,7 +58,7 @@ TEST_F(JournalTest, TellsThatTheRunHasBegun) {
 TEST_F(JournalTest, ProgressGoesToTheLauncherAndTheFile) {
   journal_->begun(0);
   journal_->progress(30, sums(15, 30));
-  EXPECT_THAT(told(), HasSubstr("\"loss\":0.5"));
+  EXPECT_THAT(told(), HasSubstr("\"train_loss\":0.5"));
   EXPECT_THAT(metrics(), HasSubstr("\"examples_done\":30"));
 }
 
@@ -75,7 +75,7 @@ TEST_F(JournalTest, ALauncherThatDoesNotReadMissesProgressButStopsNothing) {
 TEST_F(JournalTest, ALossThatIsNotFiniteIsWrittenAsNull) {
   journal_->begun(0);
   journal_->progress(30, sums(std::numeric_limits<double>::quiet_NaN(), 30));
-  EXPECT_THAT(metrics(), HasSubstr("\"loss\":null"));
+  EXPECT_THAT(metrics(), HasSubstr("\"train_loss\":null"));
 }
 
 TEST_F(JournalTest, TheSummaryHasTheLastEpochAndWhatWasDone) {

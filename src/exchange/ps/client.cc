@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "exchange/parsed.h"
 #include "optim/sum.h"
@@ -214,9 +213,7 @@ void PsClient::await(Range floats) {
         const auto number = static_cast<std::uint32_t>(chunk);
         if (!core_.holds(number)) owing.insert(map_.server_of(number));
       }
-      std::vector<std::string> names;
-      for (const std::uint32_t server : owing) names.push_back(connection_->server_name(server));
-      return fmt::format("{} to send the parameters for step {}", join(names, " and "),
+      return fmt::format("{} to send the parameters for step {}", connection_->names_of(owing),
                          core_.current_step());
     });
   }

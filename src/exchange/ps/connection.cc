@@ -22,12 +22,12 @@ PsConnection::PsConnection(Loop& loop, PsAddress address, Events events, TimePoi
   }
   const TimePoint began = Clock::now();
   if (!wait([this] { return welcomed_.size() == links_.size(); }, deadline)) {
-    std::vector<std::string> silent;
+    std::set<std::uint32_t> silent;
     for (std::uint32_t server = 0; server < links_.size(); ++server) {
-      if (!welcomed_.contains(server)) silent.push_back(server_name(server));
+      if (!welcomed_.contains(server)) silent.insert(server);
     }
     throw CommError("{} has waited {} for {} to answer its hello: raise --deadline if it is slow",
-                    address_.name, format_duration(Clock::now() - began), join(silent, ", "));
+                    address_.name, format_duration(Clock::now() - began), names_of(silent));
   }
 }
 
@@ -50,6 +50,13 @@ std::uint32_t PsConnection::index_of(const Link& link) const {
 std::string PsConnection::server_name(std::uint32_t server) const {
   const wire::ServerAt& found = address_.servers.at(server);
   return fmt::format("{} ({})", found.name(), found.address());
+}
+
+std::string PsConnection::names_of(const std::set<std::uint32_t>& servers) const {
+  std::vector<std::string> names;
+  names.reserve(servers.size());
+  for (const std::uint32_t server : servers) names.push_back(server_name(server));
+  return join(names, " and ");
 }
 
 void PsConnection::send(std::uint32_t server, FrameHeader header, std::string_view meta,

@@ -48,7 +48,8 @@ class PsConnection final : private LinkHandler {
   bool wait(const std::function<bool()>& done, TimePoint deadline);
 
   std::string server_name(std::uint32_t server) const;  // "server0 (unix:/tmp/…/server0.sock)"
-  LinkCounters counters() const;                        // from any thread
+  std::string names_of(const std::set<std::uint32_t>& servers) const;  // "server0 (…) and …"
+  LinkCounters counters() const;                                       // from any thread
   void close();
 
  private:

@@ -1,9 +1,6 @@
 #include "exchange/ps/reader.h"
 
-#include <algorithm>
-
 #include "base/error.h"
-#include "base/text.h"
 #include "base/units.h"
 
 namespace paceline {
@@ -35,15 +32,11 @@ PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration 
 }
 
 std::string PsReader::owing() const {
-  std::vector<std::string> servers;
+  std::set<std::uint32_t> servers;
   for (std::uint32_t chunk = 0; chunk < map_.chunks(); ++chunk) {
-    if (chunks_[chunk].done) continue;
-    const std::string server = connection_->server_name(map_.server_of(chunk));
-    if (std::find(servers.begin(), servers.end(), server) == servers.end()) {
-      servers.push_back(server);
-    }
+    if (!chunks_[chunk].done) servers.insert(map_.server_of(chunk));
   }
-  return join(servers, ", ");
+  return connection_->names_of(servers);
 }
 
 void PsReader::read(std::uint64_t version, std::span<float> values, std::span<float> state) {
