@@ -67,9 +67,8 @@ fs::path find_checkpoint(const fs::path& target) {
       problems += fmt::format("; {}", damage.what());
     }
   }
-  throw DataError(
-      "{} has no checkpoint that can be read{}", target.string(),
-      paths.empty() ? ": its run ended before the first was saved. Start it again" : problems);
+  throw DataError("{} has no checkpoint that can be read{}", target.string(),
+                  paths.empty() ? ": none has been saved yet. Start its run again" : problems);
 }
 
 void prune_checkpoints(const fs::path& run_dir, std::uint64_t keep) {

@@ -28,7 +28,8 @@ struct Column {
 };
 
 bool is_number_text(const std::string& text) {
-  return !text.empty() && ((text[0] >= '0' && text[0] <= '9') || text[0] == '-');
+  const std::string_view word = std::string_view(text).substr(0, text.find(' '));
+  return !word.empty() && word.find_first_not_of("0123456789.,-+e") == std::string_view::npos;
 }
 
 std::string spaces(std::size_t count) {
@@ -247,8 +248,8 @@ std::string format_loss(double loss) {
 }
 
 std::string format_table(const Rows& rows, int columns) {
-  if (rows.empty()) return "";
   const std::vector<Column> all = measure(rows);
+  if (all.empty()) return "";
   std::string out;
   for (const auto& band : bands(all, static_cast<std::size_t>(columns))) {
     if (!out.empty()) out += "\n";

@@ -54,9 +54,9 @@ void check_learning(const RunConfig& c) {
 }
 
 void check_times(const RunConfig& c) {
-  if (c.member_timeout < 2 * c.heartbeat) {
+  if (c.member_timeout < 4 * c.heartbeat) {
     throw ConfigError(
-        "--member-timeout {} must be at least twice --heartbeat {}: otherwise one "
+        "--member-timeout {} must be at least four times --heartbeat {}: otherwise a "
         "late heartbeat kills a role",
         format_exact_duration(c.member_timeout), format_exact_duration(c.heartbeat));
   }

@@ -28,7 +28,9 @@ void LocalLauncher::start(const std::string& name, std::vector<std::string> argu
   if (keep >= 0) command.keep.push_back(keep);
   command.dies_with_parent = true;
   command.own_group = true;
-  children_.push_back({name, paceline::start(command), std::nullopt});
+  std::error_code missing;
+  const std::uintmax_t size = fs::file_size(command.output, missing);
+  children_.push_back({name, paceline::start(command), std::nullopt, missing ? 0 : size});
 }
 
 std::vector<LocalLauncher::Child> LocalLauncher::ended() {
@@ -85,6 +87,9 @@ void LocalLauncher::wait_all(TimePoint deadline) {
 std::string LocalLauncher::last_words(const std::string& name) const {
   constexpr std::string_view kMark = "paceline: ";
   std::ifstream log(log_dir_ / (name + ".log"));
+  for (const Child& child : children_) {
+    if (child.name == name) log.seekg(static_cast<std::streamoff>(child.log_begin));
+  }
   std::string found;
   for (std::string line; std::getline(log, line);) {
     if (line.starts_with(kMark)) found = line.substr(kMark.size());

@@ -28,6 +28,7 @@ class LocalLauncher {
     std::string name;
     pid_t pid = 0;
     std::optional<Finished> finished;
+    std::uintmax_t log_begin = 0;  // bytes in its log that others wrote before
   };
 
   // Starts `arguments` (the program first); output goes to LOG_DIR/NAME.log. `keep` is a
@@ -44,7 +45,7 @@ class LocalLauncher {
   // Waits until all have ended, at most until `deadline`; then kills the rest.
   void wait_all(TimePoint deadline);
 
-  // What a role wrote last about its failure, from its log.
+  // What a role has written last about its failure, from its log; empty: nothing.
   std::string last_words(const std::string& name) const;
 
  private:

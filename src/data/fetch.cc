@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <utility>
 
 #include "base/buffer.h"
 #include "base/error.h"
@@ -200,7 +201,8 @@ bool is_complete(const KnownSet& set, const fs::path& folder) {
 
 void verify_files(const KnownSet& set, const fs::path& folder) {
   if (const std::string damage = damage_in(set, folder); !damage.empty()) {
-    throw DataError("{}. Replace it with: paceline data get {}", damage, set.name);
+    throw DataError("{}. Replace it with: paceline data get {} --data-dir {}", damage, set.name,
+                    folder.parent_path().string());
   }
 }
 
@@ -208,10 +210,12 @@ fs::path fetch(const KnownSet& set, const fs::path& cache, const Progress& progr
   // Sources run programs in folders of their own, where a relative path means another.
   const fs::path folder = fs::absolute(cache);
   const fs::path home = folder / set.name;
+  std::string damage;
   const auto already_there = [&] {
     if (!is_complete(set, home)) return false;
-    if (const std::string damage = damage_in(set, home); !damage.empty()) {
-      progress(fmt::format("{}; getting it anew", damage));
+    const std::string known = std::exchange(damage, damage_in(set, home));
+    if (!damage.empty()) {
+      if (damage != known) progress(fmt::format("{}; getting it anew", damage));
       return false;
     }
     progress(fmt::format("{}: already in {}", set.name, home.string()));

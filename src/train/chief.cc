@@ -15,8 +15,8 @@
 namespace paceline {
 namespace {
 
-// A run that is stopped is over within two seconds, whoever is silent: this long for workers
-// to finish what they have begun, once or twice as long for servers to say where they are.
+// A run that is stopped is over soon, whoever is silent: this long for workers to finish
+// what they have begun (async), once or twice as long for servers to say where they are.
 constexpr Duration kPatience = std::chrono::milliseconds(600);
 constexpr Duration kGoodbyes = std::chrono::milliseconds(300);  // for all to leave
 
@@ -72,6 +72,7 @@ Chief::Chief(const RoleContext& role, const Address& address)
     options.checkpoint = find_checkpoint(config.resume);
     const CheckpointReader reader(options.checkpoint);
     options.version = reader.info().version;
+    journal_.resumed(options.checkpoint, options.version);
     for (const Range& range : reader.info().applied) {
       for (std::uint64_t step = range.begin; step < range.end; ++step) options.applied.add(step);
     }
@@ -104,20 +105,11 @@ Chief::~Chief() {
 
 void Chief::run() {
   journal_.address(listener_->address().text());
-  progressed_ = looked_ = Clock::now();
+  opened_ = progressed_ = looked_ = Clock::now();
   checks_ = loop_.every(role_.config.heartbeat, [this] {
+    journal_.flush();
     look_after_members();
     look_for_stalls();
-  });
-  start_limit_ = loop_.after(role_.config.start_timeout, [this] {
-    if (core_->started()) return;
-    const std::size_t here = core_->members().size();
-    carry_out(core_->fail(
-        fmt::format("after {} only {} of {} roles have registered; see the logs of the others, or "
-                    "raise --start-timeout",
-                    format_duration(role_.config.start_timeout), here,
-                    role_.config.servers + role_.config.workers + 1),
-        ExitCode::kCommunication));
   });
   loop_.run();
   saver_.reset();
@@ -239,9 +231,11 @@ void Chief::lost(MemberLine& line, const std::string& reason) {
 
 void Chief::look_after_members() {
   const TimePoint now = Clock::now();
+  // Then it was this process that did not run.
   const bool slept = now - std::exchange(looked_, now) > role_.config.member_timeout / 2;
+  if (slept) opened_ = progressed_ = now;
   for (const auto& line : std::vector(lines_)) {
-    if (slept) line->heard = now;  // it was this process that did not run
+    if (slept) line->heard = now;
     const ClusterMember* member = core_->member(line->incarnation);
     if (member == nullptr || !member->live || ended_) continue;
     const Duration silence = now - line->heard;
@@ -288,7 +282,8 @@ nlohmann::json Chief::figures_by_role() const {
 
 // A step that does not end although everyone is alive is said out loud, with who owes what.
 void Chief::look_for_stalls() {
-  if (!core_->started() || ended_) return;
+  if (ended_) return;
+  if (!core_->started()) return look_for_latecomers();
   const Duration still = Clock::now() - progressed_;
   if (still < role_.config.deadline / 4 || stall_told_) return;
   stall_told_ = true;
@@ -303,6 +298,16 @@ void Chief::look_for_stalls() {
       "no progress for {} at step {}{}{}{}. If these roles are alive but slow, raise --deadline",
       format_duration(still), core_->watermark(),
       owing.empty() ? "" : ": contributions are missing from " + owing, waits, silences()));
+}
+
+void Chief::look_for_latecomers() {
+  if (Clock::now() - opened_ < role_.config.start_timeout) return;
+  carry_out(core_->fail(
+      fmt::format("after {} only {} of {} roles have registered; see the logs of the others, or "
+                  "raise --start-timeout",
+                  format_duration(role_.config.start_timeout), core_->members().size(),
+                  role_.config.servers + role_.config.workers + 1),
+      ExitCode::kCommunication));
 }
 
 // Members that have missed some heartbeats.
@@ -393,6 +398,7 @@ void Chief::end(const RunEnded& ended) {
   if (ended_) return;
   ended_ = ended;
   if (!ended.error.empty()) ended_->error += silences();
+  journal_.leaving();
   leave_ = loop_.after(kGoodbyes, [this] { loop_.stop(); });
   if (all_gone()) loop_.stop();
 }

@@ -48,6 +48,7 @@ class Chief {
   void lost(MemberLine& line, const std::string& reason);
   void look_after_members();
   void look_for_stalls();
+  void look_for_latecomers();
   std::string silences() const;
   void save(const SaveCheckpoint& checkpoint);
   void end(const RunEnded& ended);
@@ -64,11 +65,11 @@ class Chief {
   std::vector<std::shared_ptr<MemberLine>> lines_;  // of members, past ones too, and strangers
   std::unique_ptr<Listener> listener_;
   Loop::Token checks_;
-  Loop::Token start_limit_;
   Loop::Token hurry_;
   bool hurrying_ = false;
   Loop::Token leave_;
   std::optional<RunEnded> ended_;
+  TimePoint opened_;  // to members
   TimePoint progressed_;
   TimePoint looked_;  // after members
   std::uint64_t last_version_seen_ = 0;

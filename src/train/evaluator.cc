@@ -41,6 +41,7 @@ class EvaluatorRole {
     } catch (const Interrupted&) {
       throw;
     } catch (const Error& error) {
+      if (const auto reason = member_.lost()) throw CommError("{}", *reason);
       member_.leave(error.what());
       throw;
     }

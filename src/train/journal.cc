@@ -1,19 +1,21 @@
 #include "train/journal.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <fstream>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "checkpoint/checkpoint.h"
 
 namespace paceline {
 namespace {
 
 constexpr double kProgressEvery = 0.1;  // seconds
+constexpr std::size_t kMostPending = 64 << 10;
 
 // Of an epoch's line, what the summary keeps.
 nlohmann::json result_of(const nlohmann::json& line) {
@@ -36,14 +38,11 @@ Journal::Journal(const RunConfig& config, const Grid& grid, int status_fd)
       status_fd_(status_fd),
       metrics_(config.run_dir / "metrics.jsonl"),
       begun_(Clock::now()) {
-  if (!config.resume.empty()) read_earlier_epochs();
+  if (status_fd_ >= 0) ::fcntl(status_fd_, F_SETFL, O_NONBLOCK);
 }
 
-// Those that the checkpoint holds. A run may have gone on from there before: the last word
-// on an epoch counts.
-void Journal::read_earlier_epochs() {
-  const std::filesystem::path checkpoint = find_checkpoint(config_.resume);
-  const std::uint64_t version = CheckpointReader(checkpoint).info().version;
+// A run may have gone on from the checkpoint before: the last word on an epoch counts.
+void Journal::resumed(const std::filesystem::path& checkpoint, std::uint64_t version) {
   std::ifstream in(checkpoint.parent_path().parent_path() / "metrics.jsonl");
   std::map<std::uint64_t, nlohmann::json> epochs;  // by number
   for (std::string text; std::getline(in, text);) {
@@ -56,26 +55,27 @@ void Journal::read_earlier_epochs() {
 
 void Journal::tell(const nlohmann::json& line) {
   if (status_fd_ < 0) return;
-  const std::string text = line.dump() + "\n";
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const ssize_t written = ::write(status_fd_, rest.data(), rest.size());
-    if (written <= 0) {
-      status_fd_ = -1;  // nobody listens any more
+  pending_ += line.dump() + "\n";
+  flush();
+}
+
+void Journal::flush() {
+  while (status_fd_ >= 0 && !pending_.empty()) {
+    const ssize_t written = ::write(status_fd_, pending_.data(), pending_.size());
+    if (written > 0) {
+      pending_.erase(0, static_cast<std::size_t>(written));
+    } else if (errno == EAGAIN) {
       return;
+    } else if (errno != EINTR) {
+      status_fd_ = -1;  // nobody listens any more
     }
-    rest.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
-// Whether the launcher keeps up: it may be stopped, or its output blocked.
-bool Journal::launcher_reads() const {
-  pollfd ready{status_fd_, POLLOUT, 0};
-  return ::poll(&ready, 1, 0) > 0 && (ready.revents & POLLOUT) != 0;
-}
-
+// What was not taken yet is not overtaken; what is old news then is left out.
 void Journal::record(const nlohmann::json& line) {
-  if (line["type"] != "progress" || launcher_reads()) tell(line);
+  const bool passing = line["type"] == "progress" || line["type"] == "epoch";
+  if (!passing || pending_.size() < kMostPending) tell(line);
   metrics_.write(line);
 }
 
@@ -104,7 +104,7 @@ void Journal::progress(std::uint64_t examples, const wire::Complete& sums) {
   const double loss = mean(sums_.loss(), sums_.weight());
   if (sums.pinned()) {
     EpochRecord& epoch = epochs_[sums.version()];
-    epoch = {loss, sums_.correct(), sums_.examples(), now, now - last_epoch_end_};
+    epoch = {loss, sums_.correct(), sums_.examples(), now, now - last_epoch_end_, false};
     last_epoch_end_ = now;
     trained_ = now;
     sums_.Clear();
@@ -137,7 +137,8 @@ void Journal::untested(std::uint64_t number, std::uint64_t version) {
 
 void Journal::epoch(std::uint64_t number, std::uint64_t version, const nlohmann::json& test_loss,
                     const nlohmann::json& test_accuracy) {
-  const EpochRecord& epoch = epochs_[version];
+  EpochRecord& epoch = epochs_[version];
+  epoch.written = true;
   const nlohmann::json line = {{"type", "epoch"},
                                {"epoch", number + 1},
                                {"epochs", config_.epochs},
@@ -178,8 +179,20 @@ void Journal::stopping() {
   tell({{"type", "stopping"}});
 }
 
+void Journal::leaving() {
+  tell({{"type", "leaving"}});
+}
+
+double Journal::epoch_seconds(std::uint64_t version) const {
+  return epochs_.at(version).seconds;
+}
+
 nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
                                 const std::string& error) {
+  // The end may have come before their test.
+  for (const auto& [version, epoch] : std::map(epochs_)) {
+    if (!epoch.written) untested(version / grid_.steps_per_epoch() - 1, version);
+  }
   const double took =
       trained_ > 0 && examples == grid_.examples * config_.epochs ? trained_ : elapsed();
   const std::uint64_t done = examples - std::min(examples, examples_at_start_);
@@ -215,6 +228,9 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
   summary["train_loss"] = results_.empty() ? nlohmann::json() : results_.back()["train_loss"];
   write_atomically(config_.run_dir / "summary.json", summary.dump(2) + "\n");
   tell({{"type", "summary"}, {"summary", summary}});
+  for (pollfd room{status_fd_, POLLOUT, 0}; !pending_.empty() && status_fd_ >= 0; flush()) {
+    ::poll(&room, 1, -1);  // it is the last word
+  }
   return summary;
 }
 

@@ -2,7 +2,9 @@
 // launcher turns into what a person sees.
 //
 // A line is a JSON object with a "type": address, begun, progress, epoch, notice, warning,
-// worker_epoch, stopping, summary. metrics.jsonl gets all but address, stopping and summary.
+// worker_epoch, stopping, leaving, summary. metrics.jsonl gets those about the training.
+//
+// A launcher that does not read, because its terminal is held, stops nothing: lines wait.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +24,9 @@ class Journal {
  public:
   Journal(const RunConfig& config, const Grid& grid, int status_fd);
 
+  // The run goes on from here: its predecessor's epochs count as its own.
+  void resumed(const std::filesystem::path& checkpoint, std::uint64_t version);
+
   void address(const std::string& text);
   void begun(std::uint64_t examples_done);
   // Examples done so far; sums of one server since the last call.
@@ -33,11 +38,14 @@ class Journal {
   void notice(const std::string& text);
   void warning(const std::string& text);
   void stopping();  // someone asked to
+  void leaving();   // all others are sent home
+  void flush();     // to the launcher, what it takes
 
   double elapsed() const;  // seconds since begun()
 
+  double epoch_seconds(std::uint64_t version) const;  // how long the epoch took that ended so
+
   // Writes summary.json, tells the launcher, and returns it. `roles` is an array of objects.
-  // The epochs before a resumed run's first are those that its predecessor wrote down.
   nlohmann::json summary(std::uint64_t examples, nlohmann::json roles, const std::string& error);
 
  private:
@@ -47,17 +55,17 @@ class Journal {
     std::uint64_t examples = 0;
     double ended = 0;  // seconds since begun()
     double seconds = 0;
+    bool written = false;
   };
-  void read_earlier_epochs();
   void epoch(std::uint64_t number, std::uint64_t version, const nlohmann::json& test_loss,
              const nlohmann::json& test_accuracy);
   void tell(const nlohmann::json& line);
   void record(const nlohmann::json& line);
-  bool launcher_reads() const;
 
   RunConfig config_;
   Grid grid_;
   int status_fd_;
+  std::string pending_;  // for the launcher
   MetricsFile metrics_;
   TimePoint begun_;
   bool has_begun_ = false;

@@ -96,6 +96,11 @@ ChiefWord Member::next() {
   return word;
 }
 
+std::optional<std::string> Member::lost() {
+  const std::lock_guard lock(mutex_);
+  return lost_;
+}
+
 void Member::interrupt() {
   const std::lock_guard lock(mutex_);
   interrupted_ = true;

@@ -51,7 +51,8 @@ class Member {
   // The next message that was not taken, waiting for it; GOODBYE is the last. Throws
   // CommError when the chief is lost, Interrupted on SIGTERM.
   ChiefWord next();
-  void interrupt();  // from a signal
+  void interrupt();                   // from a signal
+  std::optional<std::string> lost();  // why the chief is gone, if it is
 
   // Says goodbye and waits, briefly, until it is out.
   void leave(const std::string& error);

@@ -20,7 +20,8 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
   const std::uint64_t test = estimate_dataset(config.data, Split::kTest).memory_bytes;
   if (config.exchange == ExchangeKind::kLocal) {
     const std::uint64_t copies = config.mode == Mode::kAsync ? 3 : 0;  // views and scratch
-    return {{"local", 1, vector * (2 + copies * config.workers), vector * (1 + config.workers),
+    return {{"local", 1, vector * (2 + copies * config.workers),
+             vector * (config.workers + (config.deterministic ? 1 : 0)),
              vector * slots * (1 + copies * config.workers), train + test, kProgram}};
   }
   const std::uint64_t shard = vector / config.servers;

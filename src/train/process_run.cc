@@ -45,6 +45,7 @@ class ProcessRun {
         ++asked_;
       }
     });
+    alone_since_ = looked_ = Clock::now();
     start("chief", "chief", "unix:" + (sockets_.path() / "chief.sock").string(), pipe_[1]);
     ::close(pipe_[1]);
     while (open_ || launcher_.running("chief")) {
@@ -96,11 +97,11 @@ class ProcessRun {
   // Once: the chief saves and ends the run. Twice: now.
   void pass_on_signals() {
     const int asked = asked_;
-    if (asked > passed_ && asked == 1) {
+    if (asked > 0 && passed_ == 0) {
       asked_at_ = Clock::now();
       launcher_.signal("chief", SIGTERM);
     }
-    if (asked > passed_ && asked > 1) launcher_.signal_all(SIGKILL);
+    if (asked > 1 && asked > passed_) launcher_.signal_all(SIGKILL);
     passed_ = asked;
   }
 
@@ -126,24 +127,30 @@ class ProcessRun {
   void look_after_chief() {
     if (!launcher_.running("chief") || silent_chief_) return;
     const TimePoint now = Clock::now();
-    if (!others_ || launcher_.running_count() > 1) left_alone_ = now;
-    const bool deaf = asked_ > 0 && !status_.stopping() && now - asked_at_ > kAnswer;
-    if (!deaf && now - left_alone_ < config_.member_timeout) return;
+    const bool slept = now - std::exchange(looked_, now) > std::chrono::seconds(1);
+    if (launcher_.running_count() > 1 || slept) alone_since_ = now;
+    if (slept) asked_at_ = now;
+    const bool deaf = passed_ == 1 && !status_.stopping() && now - asked_at_ > kAnswer;
+    if (!deaf && now - alone_since_ < chief_may_be_alone()) return;
     silent_chief_ = true;
     launcher_.signal("chief", SIGKILL);
   }
 
+  Duration chief_may_be_alone() const {
+    if (!others_) return config_.start_timeout;
+    return status_.leaving() ? config_.deadline : config_.member_timeout;  // it may be saving
+  }
+
   void report_end() {
     if (silent_chief_ && asked_ == 0) {
-      throw CommError("the chief did not answer the other roles for {} and was ended",
-                      format_duration(config_.member_timeout));
+      throw CommError("the chief did not answer {} for {} and was ended",
+                      others_ ? "the other roles" : "its launcher",
+                      format_duration(chief_may_be_alone()));
     }
     if (silent_chief_) {
       reporter_.warning("the chief did not answer and was ended: what it had not saved is lost");
     }
-    if (failed_role_ && WIFEXITED(failed_role_->finished->status)) {
-      throw_words_of(failed_role_->name, failed_role_->finished->status);
-    }
+    if (failed_role_) throw_words_of(failed_role_->name, failed_role_->finished->status);
     if (chief_status_ == 0) return;
     if (asked_ > 0) throw Interrupted("interrupted");
     throw_words_of("chief", chief_status_);
@@ -151,7 +158,7 @@ class ProcessRun {
 
   [[noreturn]] void throw_words_of(const std::string& name, int status) {
     const std::string words = launcher_.last_words(name);
-    if (!words.empty()) {
+    if (WIFEXITED(status) && !words.empty()) {
       throw Error(name == "chief" ? words : name + ": " + words,
                   static_cast<ExitCode>(WEXITSTATUS(status)));
     }
@@ -179,7 +186,8 @@ class ProcessRun {
   std::atomic<int> asked_ = 0;  // how often someone asked to stop
   int passed_ = 0;
   TimePoint asked_at_;
-  TimePoint left_alone_;  // the chief, by all others
+  TimePoint looked_;       // after the chief
+  TimePoint alone_since_;  // the chief, left by all others or not yet joined
   bool silent_chief_ = false;
   int chief_status_ = 0;
   std::optional<LocalLauncher::Child> failed_role_;

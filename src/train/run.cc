@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -46,10 +47,16 @@ void make_folder(const fs::path& folder) {
   }
 }
 
+bool is_complete(const fs::path& run_dir) {
+  if (!fs::exists(run_dir / "summary.json")) return false;
+  const auto summary = nlohmann::json::parse(read_text(run_dir / "summary.json"), nullptr, false);
+  return summary.is_object() && summary.value("status", "") == "complete";
+}
+
 // The lock on it is taken. A run that ended before its first checkpoint makes room.
 void fill_run_dir(const fs::path& dir, const fs::path& resume) {
-  if (resume != dir) {
-    if (!list_checkpoints(dir).empty()) {
+  if (resume != dir && (fs::exists(dir / "config.toml") || fs::exists(dir / "metrics.jsonl"))) {
+    if (!list_checkpoints(dir).empty() || !fs::exists(dir / "config.toml") || is_complete(dir)) {
       throw ConfigError(
           "{} already has a run: choose another --run-dir, or go on from it with "
           "--resume {}",

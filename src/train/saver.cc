@@ -17,7 +17,7 @@ Saver::~Saver() {
     over_ = true;
     changed_.notify_all();
   }
-  loop_.stop();  // whatever it waits for
+  loop_.stop();  // a wait for a server ends
   thread_.join();
 }
 

@@ -65,6 +65,8 @@ void StatusLines::handle(const nlohmann::json& line) {
     reporter_.warning(line["text"]);
   } else if (type == "stopping") {
     stopping_ = true;
+  } else if (type == "leaving") {
+    leaving_ = true;
   } else if (type == "summary") {
     reporter_.summary(line["summary"]);
   }

@@ -17,6 +17,7 @@ class StatusLines {
   const std::string& address() const { return address_; }  // of the chief; empty: not yet
   bool begun() const { return begun_; }                    // all roles are there
   bool stopping() const { return stopping_; }              // it knows that it shall
+  bool leaving() const { return leaving_; }                // it has sent all others home
 
  private:
   void handle(const nlohmann::json& line);
@@ -26,6 +27,7 @@ class StatusLines {
   std::string address_;
   bool begun_ = false;
   bool stopping_ = false;
+  bool leaving_ = false;
 };
 
 }  // namespace paceline

@@ -39,7 +39,6 @@ class ThreadRun {
     });
     examples_at_start_ = examples_done();
     journal_.begun(examples_at_start_);
-    began_ = Clock::now();
     std::vector<std::unique_ptr<Exchange>> exchanges;
     for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
       exchanges.push_back(hub_.worker(rank));
@@ -78,8 +77,10 @@ class ThreadRun {
     options.last_version = parts_.last_version;
     options.spin = config_.spin;
     if (!config_.resume.empty()) {
-      reader_ = std::make_unique<CheckpointReader>(find_checkpoint(config_.resume));
+      const std::filesystem::path checkpoint = find_checkpoint(config_.resume);
+      reader_ = std::make_unique<CheckpointReader>(checkpoint);
       options.version = reader_->info().version;
+      journal_.resumed(checkpoint, options.version);
       options.applied = reader_->info().applied;
     }
     return options;
@@ -161,7 +162,7 @@ class ThreadRun {
     {
       const std::lock_guard lock(mutex_);
       epochs_.push_back({evaluated.epoch() + 1, config_.epochs, loss.mean(), tested.mean(),
-                         tested.accuracy(), Clock::now() - std::exchange(began_, Clock::now())});
+                         tested.accuracy(), from_seconds(journal_.epoch_seconds(version))});
     }
     const bool due =
         config_.checkpoint_every > 0 && (evaluated.epoch() + 1) % config_.checkpoint_every == 0;
@@ -226,7 +227,6 @@ class ThreadRun {
   Journal journal_;
   std::unique_ptr<CheckpointReader> reader_;
   LocalHub hub_;
-  TimePoint began_;
   std::uint64_t examples_at_start_ = 0;
   std::uint64_t skipped_told_ = 0;
   std::mutex mutex_;

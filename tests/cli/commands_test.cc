@@ -253,7 +253,8 @@ TEST_F(DamagedCache, IsNotTrainedOn) {
   EXPECT_THAT(message_of<DataError>([&] {
                 output_of({"train", "mnist", "--run-dir", run});
               }),
-              testing::EndsWith("Replace it with: paceline data get mnist"));
+              testing::EndsWith("Replace it with: paceline data get mnist --data-dir " +
+                                environment_.cache_dir.string()));
   EXPECT_FALSE(std::filesystem::exists(run));
 }
 

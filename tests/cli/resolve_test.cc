@@ -195,9 +195,10 @@ INSTANTIATE_TEST_SUITE_P(
                       "--final-rate 0.2 is larger than --rate 0.1"},
         Contradiction{{{"warmup-epochs", "4"}, {"epochs", "3"}},
                       "--warmup-epochs 4 is longer than the run (--epochs 3)"},
-        Contradiction{{{"heartbeat", "6s"}},
-                      "--member-timeout 10s must be at least twice --heartbeat 6s: otherwise one "
-                      "late heartbeat kills a role"}));
+        Contradiction{
+            {{"heartbeat", "6s"}},
+            "--member-timeout 10s must be at least four times --heartbeat 6s: otherwise a "
+            "late heartbeat kills a role"}));
 
 TEST_F(Resolve, AcceptsWhatGoesTogether) {
   EXPECT_EQ(with("", {{"mode", "ssp"}, {"staleness", "0"}}).staleness, 0U);

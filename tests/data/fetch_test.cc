@@ -191,7 +191,8 @@ TEST_F(Fetch, NoticesAndRepairsAFileThatChangedButNotInSize) {
   EXPECT_EQ(data_error_of([&] { verify_files(set_, home_); }),
             (home_ / "b").string() + " is damaged: its SHA-256 is " + sha256_of(other) +
                 ", expected " + set_.files[1].sha256 +
-                ". Replace it with: paceline data get letters");
+                ". Replace it with: paceline data get letters --data-dir " +
+                home_.parent_path().string());
   said_.clear();
   get({good()});
   EXPECT_THAT(said_, Contains(AllOf(HasSubstr("b is damaged"), HasSubstr("getting it anew"))));

@@ -128,7 +128,7 @@ TEST_F(LongRun, AKilledChiefEndsTheRunWithAWord) {
 
 TEST_F(LongRun, AStoppedChiefEndsTheRunAfterItsTimeout) {
   PacelineProcess process(dir_.path(),
-                          train("run", {"--heartbeat", "50ms", "--member-timeout", "500ms"}));
+                          train("run", {"--heartbeat", "50ms", "--member-timeout", "2s"}));
   ASSERT_TRUE(has_begun("run"));
   const auto chiefs = process.roles("chief", 1);
   ASSERT_EQ(chiefs.size(), 1U);
@@ -143,6 +143,7 @@ TEST_F(LongRun, OneCtrlCEndsARunWhoseChiefIsStopped) {
   PacelineProcess process(dir_.path(), train("run", {}));
   ASSERT_TRUE(has_begun("run"));
   const auto roles = process.roles("", 5);
+  ASSERT_EQ(roles.size(), 5U);
   const auto chiefs = process.roles("chief", 1);
   ASSERT_EQ(chiefs.size(), 1U);
   ::kill(chiefs[0], SIGSTOP);
@@ -153,14 +154,16 @@ TEST_F(LongRun, OneCtrlCEndsARunWhoseChiefIsStopped) {
 
 TEST_F(LongRun, CtrlZPausesAllRolesAndTheRunGoesOnAfterwards) {
   PacelineProcess process(dir_.path(),
-                          train("run", {"--heartbeat", "50ms", "--member-timeout", "500ms"}));
+                          train("run", {"--heartbeat", "50ms", "--member-timeout", "2s"}));
   ASSERT_TRUE(has_begun("run"));
   const auto roles = process.roles("", 5);
   ASSERT_EQ(roles.size(), 5U);
   process.signal(SIGTSTP);
   EXPECT_TRUE(eventually(10, [&] { return stopped(process.pid()); }));
-  for (const pid_t role : roles) EXPECT_TRUE(stopped(role)) << role;
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // beyond the timeout
+  for (const pid_t role : roles) {
+    EXPECT_TRUE(eventually(10, [&] { return stopped(role); })) << role;
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(3000));  // beyond the timeout
   process.signal(SIGCONT);
   EXPECT_EQ(process.wait(), 0) << process.output();
   EXPECT_EQ(summary("run")["examples"], kExamples);

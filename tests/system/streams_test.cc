@@ -35,7 +35,7 @@ TEST_F(Streams, AReaderThatLeavesDoesNotEndTheRun) {
   for (const std::string exchange : {"ps", "local"}) {
     Arguments arguments = talkative(exchange);
     arguments.insert(arguments.end(), {"--exchange", exchange});
-    const Result result = in_bash("\"$@\" | head -n 1", arguments);
+    const Result result = in_bash("\"$@\" | true", arguments);
     EXPECT_EQ(result.code, 0) << result.output;
     EXPECT_EQ(summary(exchange)["status"], "complete");
     EXPECT_EQ(summary(exchange)["examples"], 50 * 997);

@@ -15,7 +15,6 @@ namespace paceline {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class JournalTest : public ::testing::Test {
  protected:
@@ -62,14 +61,31 @@ TEST_F(JournalTest, ProgressGoesToTheLauncherAndTheFile) {
   EXPECT_THAT(metrics(), HasSubstr("\"examples_done\":30"));
 }
 
-TEST_F(JournalTest, ALauncherThatDoesNotReadMissesProgressButStopsNothing) {
+TEST_F(JournalTest, ALauncherThatDoesNotReadStopsNothing) {
   journal_->begun(0);
   const std::string filler(4096, 'x');
   while (::write(pipe_[1], filler.data(), filler.size()) > 0) {
   }
-  journal_->progress(30, sums(15, 30));
-  EXPECT_THAT(told(), Not(HasSubstr("progress")));
-  EXPECT_THAT(metrics(), HasSubstr("progress"));
+  for (std::uint64_t version = 10; version <= 10'000; version += 10) {
+    journal_->progress(10 * version, sums(40, 100, version));
+    journal_->untested(version / 10 - 1, version);
+  }
+  journal_->warning("look here");
+  EXPECT_NE(metrics().find("\"version\":10000}"), std::string::npos);
+  std::string all;
+  for (int i = 0; i < 10; ++i, journal_->flush()) all += told();
+  const auto contains = [&](const char* text) { return all.find(text) != std::string::npos; };
+  EXPECT_TRUE(contains("\"version\":10}"));
+  EXPECT_FALSE(contains("\"version\":10000}"));  // nobody wants a thousand old epochs
+  EXPECT_TRUE(contains("look here"));
+}
+
+TEST_F(JournalTest, AnEpochWhoseTestDidNotComeIsInTheSummary) {
+  journal_->begun(0);
+  journal_->progress(100, sums(40, 100, 10));
+  const auto summary = journal_->summary(100, nlohmann::json::array(), "interrupted");
+  EXPECT_EQ(summary["epochs"], 1);
+  EXPECT_THAT(metrics(), HasSubstr("\"type\":\"epoch\""));
 }
 
 TEST_F(JournalTest, ALossThatIsNotFiniteIsWrittenAsNull) {
@@ -119,11 +135,8 @@ TEST_F(JournalTest, AResumedRunRemembersTheEpochsItsCheckpointHolds) {
   lived(10, 0.5);
   lived(20, 0.6);
   lived(30, 0.1);  // beyond the checkpoint
-  CheckpointInfo info;
-  info.version = 20;
-  write_checkpoint(checkpoint_path(dir_.path(), 20), info, {});
-  config_.resume = dir_.path();
   journal_.emplace(config_, Grid{100, 10, 1}, pipe_[1]);
+  journal_->resumed(checkpoint_path(dir_.path(), 20), 20);
   journal_->begun(200);
   lived(30, 0.7);
   const auto summary = journal_->summary(300, nlohmann::json::array(), "");
