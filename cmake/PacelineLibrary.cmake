@@ -12,8 +12,8 @@ target_compile_options(paceline_flags INTERFACE
 if(PACELINE_SANITIZE)
   target_compile_options(paceline_flags INTERFACE
     -fsanitize=${PACELINE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
-    # These two double the time to compile; the address sanitizer finds what they would.
-    -fno-sanitize=vptr,object-size)
+    # These double the time to compile; the address sanitizer finds what they would.
+    -fno-sanitize=vptr,object-size,null)
   target_link_options(paceline_flags INTERFACE -fsanitize=${PACELINE_SANITIZE})
 endif()
 
