@@ -92,6 +92,7 @@ const ChiefCore::Actions& ChiefCore::registered(Role role, const std::string& na
     } else {
       begin(members_.at(incarnation), watermark_, {});
       lease_to(incarnation);
+      if (all_leased_and_done()) send(incarnation, wire::Stop());
     }
   }
   return actions_;
@@ -164,7 +165,11 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
     }
   } else if (member.role == Role::kWorker && !stopping_) {
     actions_.push_back(Notice{what, true});
-    lost_worker(incarnation, what);
+    if (all_leased_and_done()) {
+      finish_if_done();
+    } else {
+      lost_worker(incarnation, what);
+    }
   } else if (member.role == Role::kWorker) {
     stop_servers_if_quiet();
   }
@@ -226,6 +231,12 @@ void ChiefCore::cut_if_drained() {
   wire::Pin pin;
   pin.set_version(end);
   send_all(Role::kServer, pin);
+  if (all_leased_and_done()) send_all(Role::kWorker, wire::Stop());  // they cannot know
+}
+
+bool ChiefCore::all_leased_and_done() const {
+  return options_.mode != Mode::kSync && leases_.epoch_end() == options_.last_version &&
+         leases_.drained();
 }
 
 // ---- progress --------------------------------------------------------------------------
@@ -295,7 +306,16 @@ void ChiefCore::settle_epoch(std::uint64_t version) {
   unpin.set_version(version);
   send_all(Role::kServer, unpin);
   open_next_epoch();
-  if (watermark_ >= options_.last_version && epochs_.empty()) finish();
+  finish_if_done();
+}
+
+// Asynchronous workers test what they hold at the end, and are waited for.
+void ChiefCore::finish_if_done() {
+  if (stopping_ || watermark_ < options_.last_version || !epochs_.empty()) return;
+  const auto workers = live(Role::kWorker);
+  const bool quiet = std::all_of(workers.begin(), workers.end(),
+                                 [&](std::uint32_t worker) { return quiet_.contains(worker); });
+  if (options_.mode == Mode::kSync || quiet) finish();
 }
 
 const ChiefCore::Actions& ChiefCore::evaluated(const wire::Evaluated& evaluated) {

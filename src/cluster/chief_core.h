@@ -161,6 +161,8 @@ class ChiefCore {
   void lease_to(std::uint32_t worker);
   void lease_all();
   void cut_if_drained();
+  bool all_leased_and_done() const;
+  void finish_if_done();
   void epoch_pinned(std::uint64_t version, std::uint32_t server);
   void open_next_epoch();
   void settle_epoch(std::uint64_t version);

@@ -61,7 +61,12 @@ void ChiefCore::stop_servers_if_quiet() {
 
 const ChiefCore::Actions& ChiefCore::quiet(std::uint32_t worker) {
   actions_.clear();
-  if (quiet_.insert(worker).second && stopping_ && !finished_) stop_servers_if_quiet();
+  if (!quiet_.insert(worker).second || finished_) return actions_;
+  if (stopping_) {
+    stop_servers_if_quiet();
+  } else if (all_leased_and_done()) {
+    finish_if_done();
+  }
   return actions_;
 }
 

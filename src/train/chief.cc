@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/signals.h"
 #include "base/units.h"
 #include "exchange/parsed.h"
@@ -267,10 +268,17 @@ nlohmann::json Chief::figures_by_role() const {
                            {"bytes_in", figures.bytes_in()},
                            {"bytes_out", figures.bytes_out()}});
   };
-  nlohmann::json roles = nlohmann::json::array({entry(role_.name, "chief", figures({}))});
+  LinkCounters own;
+  for (const MemberLine* line : registered) {
+    own.bytes_in += line->link().counters().bytes_in;
+    own.bytes_out += line->link().counters().bytes_out;
+  }
+  nlohmann::json roles = nlohmann::json::array({entry(role_.name, "chief", figures(own))});
+  roles[0]["host"] = host_name();
   for (const MemberLine* line : registered) {
     nlohmann::json member = entry(line->who.name(), line->who.role(), line->figures);
     member["host"] = line->who.host();
+    if (!line->goodbye) member["lost"] = true;  // the figures are those it told last
     if (line->who.role() == "worker") {
       member["examples"] = line->figures.examples();
       member["finish_seconds"] = line->finished;

@@ -109,7 +109,7 @@ void Journal::progress(std::uint64_t examples, const wire::Complete& sums) {
     trained_ = now;
     sums_.Clear();
   }
-  if (now - last_progress_ < kProgressEvery) return;
+  if (sums.pinned() || now - last_progress_ < kProgressEvery) return;
   last_progress_ = now;
   const std::uint64_t total = grid_.examples * config_.epochs;
   const double rate = now > 0 ? static_cast<double>(examples - examples_at_start_) / now : 0;

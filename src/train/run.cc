@@ -55,6 +55,7 @@ bool is_complete(const fs::path& run_dir) {
 
 // The lock on it is taken. A run that ended before its first checkpoint makes room.
 void fill_run_dir(const fs::path& dir, const fs::path& resume) {
+  std::error_code ignored;
   if (resume != dir && (fs::exists(dir / "config.toml") || fs::exists(dir / "metrics.jsonl"))) {
     if (!list_checkpoints(dir).empty() || !fs::exists(dir / "config.toml") || is_complete(dir)) {
       throw ConfigError(
@@ -62,9 +63,9 @@ void fill_run_dir(const fs::path& dir, const fs::path& resume) {
           "--resume {}",
           dir.string(), dir.string());
     }
-    std::error_code ignored;
-    for (const char* old : {"metrics.jsonl", "summary.json"}) fs::remove(dir / old, ignored);
+    fs::remove(dir / "metrics.jsonl", ignored);
   }
+  fs::remove(dir / "summary.json", ignored);  // it tells of the run before
   make_folder(dir / "logs");
   make_folder(dir / "checkpoints");
 }
@@ -72,7 +73,12 @@ void fill_run_dir(const fs::path& dir, const fs::path& resume) {
 // Versions count steps, so a step must be what it was.
 void check_resume(const RunConfig& config, const RunParts& parts, Reporter& reporter) {
   if (config.resume.empty()) return;
-  const CheckpointReader reader(find_checkpoint(config.resume));
+  const fs::path found = find_checkpoint(config.resume);
+  if (const auto all = list_checkpoints(config.resume); !all.empty() && all.back() != found) {
+    reporter.warning(fmt::format("{} is damaged: going on from {}", all.back().string(),
+                                 found.filename().string()));
+  }
+  const CheckpointReader reader(found);
   reader.expect_layout(parts.model->layout());
   const CheckpointInfo& info = reader.info();
   if (const std::string steps = steps_in_words(config, parts.grid); info.steps != steps) {
@@ -88,9 +94,8 @@ void check_resume(const RunConfig& config, const RunParts& parts, Reporter& repo
         config.resume.string());
   }
   if (info.version >= parts.last_version) {
-    throw ConfigError(
-        "{} has already been trained for all its {} epoch(s): raise --epochs to go on",
-        config.resume.string(), info.epoch);
+    throw ConfigError("{} has been trained for {} epoch(s) already, and --epochs is {}: raise it",
+                      config.resume.string(), info.epoch, config.epochs);
   }
   if (const std::string optimizer = name_of(config.optimizer.kind); info.optimizer != optimizer) {
     reporter.warning(fmt::format("the checkpoint holds the state of {}: {} begins with none",

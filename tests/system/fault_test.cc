@@ -23,6 +23,9 @@ TEST_P(Faults, AKilledWorkerIsReplacedAndEveryExampleIsCovered) {
   EXPECT_EQ(process.wait(), 0) << process.output();
   const auto summary = this->summary("run");
   EXPECT_EQ(summary["status"], "complete");
+  for (const auto& role : summary["roles"]) {
+    EXPECT_EQ(role.value("lost", false), role["name"] == "worker1") << role;
+  }
   EXPECT_EQ(summary["examples"], kExamples);
   EXPECT_EQ(summary["epochs"], kEpochs);
   EXPECT_NE(log("run", "chief").find("worker1 is lost"), std::string::npos);

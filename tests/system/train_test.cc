@@ -44,7 +44,8 @@ TEST_F(Train, AsynchronousModesCoverEveryExample) {
     EXPECT_GT(summary["test_accuracy"], 0.8) << mode;
     for (const auto& role : summary["roles"]) {
       if (role["role"] == "worker" && role["examples"] > 0) {
-        EXPECT_FALSE(role["epochs"].empty()) << role;
+        ASSERT_FALSE(role["epochs"].empty()) << role;
+        EXPECT_EQ(role["epochs"].back()["epoch"], 20) << role;
       }
     }
   }

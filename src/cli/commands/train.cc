@@ -47,7 +47,12 @@ ConsoleOptions console_options(const TrainOptions& options, const Environment& e
 
 void dry_run(const TrainOptions& options, const Session& session) {
   const std::string config = config_toml(options.config);
-  const nlohmann::json estimate = session.actions.estimate(options.config);
+  nlohmann::json estimate;
+  try {
+    estimate = session.actions.estimate(options.config);
+  } catch (const DataError& error) {  // it is fetched when the run starts
+    estimate = {{"unknown", error.what()}};
+  }
   if (options.json) {
     session.out << nlohmann::json{{"type", "dry-run"}, {"config", config}, {"estimate", estimate}}
                 << "\n";
