@@ -312,10 +312,7 @@ void ChiefCore::settle_epoch(std::uint64_t version) {
 // Asynchronous workers test what they hold at the end, and are waited for.
 void ChiefCore::finish_if_done() {
   if (stopping_ || watermark_ < options_.last_version || !epochs_.empty()) return;
-  const auto workers = live(Role::kWorker);
-  const bool quiet = std::all_of(workers.begin(), workers.end(),
-                                 [&](std::uint32_t worker) { return quiet_.contains(worker); });
-  if (options_.mode == Mode::kSync || quiet) finish();
+  if (options_.mode == Mode::kSync || all_quiet()) finish();
 }
 
 const ChiefCore::Actions& ChiefCore::evaluated(const wire::Evaluated& evaluated) {

@@ -53,10 +53,13 @@ void ChiefCore::stop_servers() {
 // Synchronous runs abandon the open step at once. Asynchronous ones let every worker
 // finish the push it has begun, or the servers would differ.
 void ChiefCore::stop_servers_if_quiet() {
+  if (options_.mode == Mode::kSync || all_quiet()) stop_servers();
+}
+
+bool ChiefCore::all_quiet() const {
   const auto workers = live(Role::kWorker);
-  const bool quiet = std::all_of(workers.begin(), workers.end(),
-                                 [&](std::uint32_t worker) { return quiet_.contains(worker); });
-  if (options_.mode == Mode::kSync || quiet) stop_servers();
+  return std::all_of(workers.begin(), workers.end(),
+                     [&](std::uint32_t worker) { return quiet_.contains(worker); });
 }
 
 const ChiefCore::Actions& ChiefCore::quiet(std::uint32_t worker) {
