@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "checkpoint/checkpoint.h"
 
 namespace paceline {
@@ -57,18 +58,23 @@ fs::path find_checkpoint(const fs::path& target) {
     return target;
   }
   const std::vector<fs::path> paths = list_checkpoints(target);
-  std::string problems;
+  if (paths.empty() && !fs::exists(target / "config.toml", error)) {
+    throw DataError("{} is neither a run directory nor a checkpoint", target.string());
+  }
+  std::vector<std::string> damaged;
   for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
     try {
       CheckpointReader(*path).verify();
+      for (const std::string& sentence : damaged)
+        spdlog::warn("skipped a checkpoint: {}", sentence);
       return *path;
     } catch (const DataError& damage) {
-      spdlog::warn("skipping a checkpoint: {}", damage.what());
-      problems += fmt::format("; {}", damage.what());
+      damaged.emplace_back(damage.what());
     }
   }
   throw DataError("{} has no checkpoint that can be read{}", target.string(),
-                  paths.empty() ? ": none has been saved yet. Start its run again" : problems);
+                  paths.empty() ? ": none has been saved yet. Start its run again"
+                                : "; " + join(damaged, "; "));
 }
 
 void prune_checkpoints(const fs::path& run_dir, std::uint64_t keep) {

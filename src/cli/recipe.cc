@@ -41,6 +41,9 @@ fs::path find_recipe(const std::string& name, std::span<const fs::path> director
     if (fs::is_regular_file(file, ignored)) return file;
   }
   refuse_folder(name);
+  if (fs::is_regular_file(name, ignored)) {
+    throw ConfigError("there is no recipe '{}'; if the file is meant, write ./{}", name, name);
+  }
   const auto names = recipe_names(directories);
   throw ConfigError("there is no recipe '{}'{} (recipes: {}; the path of a file works, too)", name,
                     did_you_mean(name, names), names.empty() ? "none found" : join(names, ", "));

@@ -114,8 +114,11 @@ TEST(FindCheckpoint, WithoutAnyThatCanBeReadNamesTheRunAndTheReasons) {
   const TempDir dir;
   EXPECT_THAT(data_error_of([&] { find_checkpoint(dir / "missing"); }),
               HasSubstr((dir / "missing").string()));
+  EXPECT_EQ(data_error_of([&] { find_checkpoint(dir.path()); }),
+            dir.path().string() + " is neither a run directory nor a checkpoint");
+  write_bytes(dir.path() / "config.toml", "");
   EXPECT_THAT(data_error_of([&] { find_checkpoint(dir.path()); }),
-              AllOf(HasSubstr(dir.path().string()), HasSubstr("no checkpoint")));
+              AllOf(HasSubstr(dir.path().string()), HasSubstr("none has been saved yet")));
   write_sample(dir.path(), 100);
   flip_byte(checkpoint_path(dir.path(), 100), 1);
   const CapturedLog log;

@@ -247,6 +247,11 @@ TEST_F(DamagedCache, IsFoundByListWhenAsked) {
   EXPECT_THAT(out_.str(), HasSubstr("damaged"));
 }
 
+TEST_F(DamagedCache, ShowsFilesThatWereCutOff) {
+  std::filesystem::resize_file(first_file_, 0);
+  EXPECT_THAT(output_of({"data", "list"}), HasSubstr("incomplete"));
+}
+
 TEST_F(DamagedCache, IsNotTrainedOn) {
   actions_ = make_actions();
   const std::string run = (folder_.path() / "run").string();

@@ -63,8 +63,14 @@ nlohmann::json describe(const KnownSet& set, const fs::path& folder, bool verify
   nlohmann::json described = {{"name", set.name},
                               {"bytes", bytes},
                               {"here", is_complete(set, folder)},
+                              {"incomplete", false},
                               {"folder", folder.string()}};
-  if (!verify || !described["here"]) return described;
+  if (!described["here"]) {
+    std::error_code ignored;
+    described["incomplete"] = fs::exists(folder, ignored);
+    return described;
+  }
+  if (!verify) return described;
   try {
     verify_files(set, folder);
   } catch (const DataError& error) {
@@ -75,6 +81,7 @@ nlohmann::json describe(const KnownSet& set, const fs::path& folder, bool verify
 
 std::string state_of(const nlohmann::json& set) {
   if (set.contains("damage")) return "damaged";
+  if (set["incomplete"]) return "incomplete";
   return set["here"] ? "here" : "not here";
 }
 

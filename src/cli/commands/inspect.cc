@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -48,6 +50,8 @@ nlohmann::json needs(const RunConfig& config, const Session& session) {
     return session.actions.estimate(config);
   } catch (const DataError& error) {
     return {{"unknown", error.what()}};
+  } catch (const fs::filesystem_error& error) {
+    return {{"unknown", fmt::format("{}: {}", error.path1().string(), error.code().message())}};
   }
 }
 
