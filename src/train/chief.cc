@@ -384,13 +384,13 @@ void Chief::save(const SaveCheckpoint& checkpoint) {
   if (!saver_) {
     saver_ = std::make_unique<Saver>(
         role_.config, parts_.chunks, ps_address(role_, "chief", core_->servers(), 0),
-        [this](std::uint64_t version, const std::optional<Error>& failure) {
+        [this](std::uint64_t version, const std::optional<Saver::Failure>& failure) {
           loop_.post([this, version, failure] {
             if (!failure) return carry_out(core_->saved(version));
             const std::string sentence = fmt::format(
-                "the checkpoint of version {} could not be written: {}", version, failure->what());
+                "the checkpoint of version {} could not be written: {}", version, failure->reason);
             journal_.warning(sentence);
-            carry_out(core_->save_failed(version, sentence, failure->code()));
+            carry_out(core_->save_failed(version, sentence, failure->code));
           });
         });
   }

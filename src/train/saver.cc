@@ -40,7 +40,7 @@ void Saver::work() {
       info = std::move(jobs_.front());
       jobs_.pop_front();
     }
-    std::optional<Error> failure;
+    std::optional<Failure> failure;
     try {
       if (!reader) {
         reader = std::make_unique<PsReader>(loop_, map_, address_, config_.deadline);
@@ -58,9 +58,9 @@ void Saver::work() {
       write_checkpoint(checkpoint_path(config_.run_dir, info.version), info, fill);
       prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
     } catch (const Error& error) {
-      failure = error;
+      failure = {error.what(), error.code()};
     } catch (const std::exception& error) {
-      failure = Error(error.what());
+      failure = {error.what(), ExitCode::kInternal};
     }
     done_(info.version, failure);
   }

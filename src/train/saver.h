@@ -19,8 +19,12 @@ namespace paceline {
 
 class Saver {
  public:
+  struct Failure {
+    std::string reason;
+    ExitCode code;
+  };
   // Called on the saver's thread.
-  using Done = std::function<void(std::uint64_t version, const std::optional<Error>& failure)>;
+  using Done = std::function<void(std::uint64_t version, const std::optional<Failure>& failure)>;
 
   Saver(const RunConfig& config, const ChunkMap& map, PsAddress address, Done done);
   ~Saver();  // drops all jobs; one whose numbers are there already is finished
