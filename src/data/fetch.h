@@ -1,7 +1,7 @@
 // Brings a known dataset into the cache folder: backend of `paceline data get`.
 //
-// A set is four files whose sizes and SHA-256 sums are known. Its sources are tried in
-// order; what one delivers is stored only when all four files are right. The files are
+// A set is a few files whose sizes and SHA-256 sums are known. Its sources are tried in
+// order; what one delivers is stored only when all files are right. The files are
 // stored uncompressed under DIR/NAME, and last of all a file SHA256SUMS (as sha256sum
 // writes it): a set without it does not count as being there, so a run that is killed
 // leaves nothing that could be mistaken for a set. One process at a time works on a

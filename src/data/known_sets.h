@@ -15,6 +15,10 @@ inline constexpr std::string_view kTrainLabels = "train-labels-idx1-ubyte";
 inline constexpr std::string_view kTestImages = "t10k-images-idx3-ubyte";
 inline constexpr std::string_view kTestLabels = "t10k-labels-idx1-ubyte";
 
+// Of the film reviews: LABEL <tab> TEXT, the label 0 (bad) or 1 (good).
+inline constexpr std::string_view kImdbTrain = "train.tsv";
+inline constexpr std::string_view kImdbTest = "test.tsv";
+
 std::vector<std::string> known_set_names();
 
 // Throws ConfigError with the names there are.

@@ -50,9 +50,10 @@ struct Loader::Impl {
   void read(Task& task) const {
     const std::uint64_t epoch = grid.epoch_of(task.share.step);
     const Range positions = grid.positions(task.share);
-    std::vector<std::uint64_t> examples(positions.size());
-    order.examples(epoch, positions, examples);
-    dataset.read(examples, task.batch);
+    task.batch.epoch = epoch;
+    task.batch.examples.resize(positions.size());
+    order.examples(epoch, positions, task.batch.examples);
+    dataset.read(task.batch.examples, task.batch);
   }
 
   void keep_reading();

@@ -34,8 +34,7 @@ fs::path folder_of(const DataOptions& options) {
   if (options.name == "idx") return options.dir;
   const auto fetchable = known_set_names();
   if (std::find(fetchable.begin(), fetchable.end(), options.name) == fetchable.end()) {
-    std::vector<std::string> names = fetchable;
-    names.insert(names.end(), {"synthetic", "idx"});
+    const std::vector<std::string> names = dataset_names();
     throw ConfigError("'{}' is not a dataset ({}){}", options.name, join(names, ", "),
                       did_you_mean(options.name, names));
   }
@@ -45,6 +44,24 @@ fs::path folder_of(const DataOptions& options) {
                     options.dir.string(), options.name);
   }
   return folder;
+}
+
+bool is_text(const DataOptions& options) {
+  return options.name == "reviews" || options.name == "sentences" || options.name == "imdb";
+}
+
+TextKind text_kind(const DataOptions& options) {
+  return options.name == "sentences" ? TextKind::kSentences : TextKind::kReviews;
+}
+
+TextOptions text_files(const DataOptions& options) {
+  TextOptions text = options.text;
+  if (options.name == "imdb") {
+    const fs::path folder = folder_of(options);
+    text.file = folder / kImdbTrain;
+    text.test_file = folder / kImdbTest;
+  }
+  return text;
 }
 
 struct Files {
@@ -72,10 +89,19 @@ void expect_same_width(const DataOptions& options, const DatasetInfo& test) {
 
 }  // namespace
 
+std::vector<std::string> dataset_names() {
+  std::vector<std::string> names = known_set_names();
+  names.insert(names.end(), {"synthetic", "idx", "reviews", "sentences"});
+  return names;
+}
+
 std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split) {
   const std::string name = full_name(options, split);
   if (options.name == "synthetic") {
     return make_synthetic(options.synthetic, synthetic_numbers(options, split), name);
+  }
+  if (is_text(options)) {
+    return open_texts(text_kind(options), text_files(options), split, options.limit, name);
   }
   const Files files = files_of(options, split);
   auto dataset = open_idx(files.images, files.labels, name, files.options);
@@ -87,8 +113,11 @@ DatasetInfo estimate_dataset(const DataOptions& options, Split split) {
   const std::string name = full_name(options, split);
   if (options.name == "synthetic") {
     const auto& synthetic = options.synthetic;
-    return in_memory_info(name, synthetic_numbers(options, split).size(), synthetic.width,
-                          synthetic.classes);
+    return in_memory_info(name, synthetic_numbers(options, split).size(), width_of(synthetic),
+                          synthetic.classes, image_of(synthetic));
+  }
+  if (is_text(options)) {
+    return estimate_texts(text_kind(options), text_files(options), split, options.limit, name);
   }
   const Files files = files_of(options, split);
   return estimate_idx(files.images, name, files.options);

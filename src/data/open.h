@@ -8,20 +8,22 @@
 
 #include "data/dataset.h"
 #include "data/synthetic.h"
+#include "data/text.h"
 
 namespace paceline {
 
-enum class Split { kTrain, kTest };
-
 struct DataOptions {
-  std::string name = "mnist";  // or "fashion-mnist", "synthetic", "idx"
+  std::string name = "mnist";  // see dataset_names()
   // Where fetched sets are, each in a folder of its name; for "idx", the folder with the
   // user's own four files, named as MNIST's are, plain or .gz.
   std::filesystem::path dir;
   std::uint64_t limit = 0;     // train on only the first examples; 0: all
   std::int32_t classes = 10;   // of "idx", whose files do not say
   SyntheticOptions synthetic;  // of "synthetic"
+  TextOptions text;            // of "reviews", "sentences" and "imdb"
 };
+
+std::vector<std::string> dataset_names();
 
 // Reads the whole split into memory. Throws DataError when a file is not there or not as
 // it should be, ConfigError for a name that means nothing.

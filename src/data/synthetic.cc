@@ -24,7 +24,8 @@ void fill_random(std::uint64_t seed, std::span<std::uint8_t> bytes) {
 }
 
 std::vector<std::uint8_t> make_prototypes(const SyntheticOptions& options) {
-  std::vector<std::uint8_t> prototypes(static_cast<std::size_t>(options.classes) * options.width);
+  std::vector<std::uint8_t> prototypes(static_cast<std::size_t>(options.classes) *
+                                       width_of(options));
   fill_random(random_bits(options.seed, {kPrototype}), prototypes);
   return prototypes;
 }
@@ -42,24 +43,25 @@ void make_row(std::uint64_t seed, const std::uint8_t* prototype, std::span<std::
 
 std::unique_ptr<Dataset> make_synthetic(const SyntheticOptions& options, Range numbers,
                                         const std::string& name) {
-  if (numbers.empty() || options.width == 0 || options.classes < 1) {
+  const std::size_t width = width_of(options);
+  if (numbers.empty() || width == 0 || options.classes < 1) {
     throw ConfigError("{}: {} examples of {} bytes in {} classes: each must be at least 1", name,
-                      numbers.size(), options.width, options.classes);
+                      numbers.size(), width, options.classes);
   }
   const auto prototypes = make_prototypes(options);
-  Buffer rows(numbers.size() * options.width);
+  Buffer rows(numbers.size() * width);
   std::vector<std::int32_t> labels(numbers.size());
   for (std::uint64_t i = 0; i < numbers.size(); ++i) {
     const std::uint64_t number = numbers.begin + i;
     const std::uint64_t label = Random(random_bits(options.seed, {kLabel, number}))
                                     .below(static_cast<std::uint64_t>(options.classes));
     labels[i] = static_cast<std::int32_t>(label);
-    auto* row = reinterpret_cast<std::uint8_t*>(rows.data()) + i * options.width;
-    make_row(random_bits(options.seed, {kNoise, number}), prototypes.data() + label * options.width,
-             {row, options.width});
+    auto* row = reinterpret_cast<std::uint8_t*>(rows.data()) + i * width;
+    make_row(random_bits(options.seed, {kNoise, number}), prototypes.data() + label * width,
+             {row, width});
   }
-  return std::make_unique<InMemoryDataset>(name, options.width, options.classes, std::move(rows),
-                                           std::move(labels));
+  return std::make_unique<InMemoryDataset>(name, width, options.classes, std::move(rows),
+                                           std::move(labels), image_of(options));
 }
 
 }  // namespace paceline

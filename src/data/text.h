@@ -1,0 +1,55 @@
+// Texts as examples, from tab-separated files: reviews with a label, or sentences with their
+// translation.
+//
+// A row of a batch is the sequences of one example, one behind the other: its length, then
+// so many tokens, all 32-bit numbers. Nothing is padded here: a model pads to what a batch
+// needs.
+//
+// The vocabulary is that of the training part alone. Without a file of its own the test
+// part is chosen by a hash of the first sequence's text, so that equal texts are on the same
+// side.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "data/dataset.h"
+#include "data/words.h"
+
+namespace paceline {
+
+enum class TextKind {
+  kReviews,    // LABEL <tab> TEXT
+  kSentences,  // SENTENCE <tab> TRANSLATION
+};
+enum class TextCut { kEnd, kStart };  // what is left out of a text that is too long
+
+struct TextOptions {
+  std::filesystem::path file;       // plain or .gz
+  std::filesystem::path test_file;  // empty: a part of `file` is the test part
+  double test_share = 0.05;
+  std::uint32_t vocabulary = 10'000;  // token numbers per language, special ones included
+  std::uint32_t length = 100;         // tokens of a text, at most
+  TextCut cut = TextCut::kEnd;
+  bool balanced = false;  // examples of rare labels weigh more, so that all labels weigh the same
+};
+
+// Sequence `number` of a row.
+std::span<const std::int32_t> sequence_of(const std::uint8_t* row, std::size_t number);
+
+// Reads, counts and numbers the words. Throws DataError naming the file and the line.
+std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, Split split,
+                                    std::uint64_t limit, const std::string& name);
+
+// What opening would give; reads the files, but does not keep them.
+DatasetInfo estimate_texts(TextKind kind, const TextOptions& options, Split split,
+                           std::uint64_t limit, const std::string& name);
+
+// The words of one language, or of both.
+std::vector<Vocabulary> vocabularies_of(TextKind kind, const TextOptions& options,
+                                        std::uint64_t limit);
+
+}  // namespace paceline

@@ -1,0 +1,93 @@
+#include "data/words.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace paceline {
+namespace {
+
+enum class Kind { kLetter, kApostrophe, kMark, kSpace };
+
+Kind kind_of(unsigned char c) {
+  if (c >= 128 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) {
+    return Kind::kLetter;
+  }
+  if (c == '\'') return Kind::kApostrophe;
+  return c <= ' ' ? Kind::kSpace : Kind::kMark;
+}
+
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+}  // namespace
+
+void for_each_word(std::string_view text, Marks marks,
+                   const std::function<void(std::string_view)>& visit) {
+  std::string word;
+  const auto end_word = [&] {
+    if (!word.empty()) visit(word);
+    word.clear();
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    switch (kind_of(static_cast<unsigned char>(text[i]))) {
+      case Kind::kLetter:
+        word.push_back(lower(text[i]));
+        break;
+      case Kind::kApostrophe:
+        break;
+      case Kind::kMark:
+        end_word();
+        if (marks == Marks::kWords) visit(text.substr(i, 1));
+        break;
+      case Kind::kSpace:
+        end_word();
+        break;
+    }
+  }
+  end_word();
+}
+
+Vocabulary::Vocabulary(std::vector<std::string> words) : words_(std::move(words)) {
+  numbers_.reserve(words_.size());
+  for (std::size_t i = 0; i < words_.size(); ++i) {
+    numbers_.emplace(words_[i], kFirstWord + static_cast<std::int32_t>(i));
+  }
+}
+
+std::int32_t Vocabulary::number(std::string_view word) const {
+  const auto found = numbers_.find(word);
+  return found == numbers_.end() ? kUnknown : found->second;
+}
+
+std::string_view Vocabulary::word(std::int32_t number) const {
+  const auto place = static_cast<std::size_t>(number) - kFirstWord;
+  return number >= kFirstWord && place < words_.size() ? std::string_view(words_[place]) : "?";
+}
+
+void WordCount::add(std::string_view word) {
+  const auto found = counts_.find(word);
+  if (found != counts_.end()) {
+    ++found->second;
+  } else {
+    counts_.emplace(word, 1);
+  }
+}
+
+Vocabulary WordCount::most_frequent(std::uint32_t size) const {
+  using Entry = std::pair<std::string_view, std::uint64_t>;
+  std::vector<Entry> entries(counts_.begin(), counts_.end());
+  const auto room = static_cast<std::size_t>(std::max<std::int64_t>(
+      0, static_cast<std::int64_t>(size) - static_cast<std::int64_t>(Vocabulary::kFirstWord)));
+  const std::size_t kept = std::min(entries.size(), room);
+  std::partial_sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(kept),
+                    entries.end(), [](const Entry& a, const Entry& b) {
+                      return a.second != b.second ? a.second > b.second : a.first < b.first;
+                    });
+  std::vector<std::string> words;
+  words.reserve(kept);
+  for (std::size_t i = 0; i < kept; ++i) words.emplace_back(entries[i].first);
+  return Vocabulary(std::move(words));
+}
+
+}  // namespace paceline

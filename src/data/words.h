@@ -1,0 +1,60 @@
+// Text → words → token numbers, and back.
+//
+// Letters become small; what is neither a letter nor a digit separates words. Inside a word
+// an apostrophe is dropped: "Don't" is "dont". Bytes above 127 count as letters, so that
+// UTF-8 passes through.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace paceline {
+
+enum class Marks { kDropped, kWords };  // full stops, question marks and so on
+
+// Calls `visit` with each word of `text`, in order; the view is valid during the call.
+void for_each_word(std::string_view text, Marks marks,
+                   const std::function<void(std::string_view)>& visit);
+
+// Words by number. The first numbers mean no word.
+class Vocabulary {
+ public:
+  enum Special : std::int32_t { kPadding, kUnknown, kBegin, kEnd, kFirstWord };
+
+  Vocabulary() = default;
+  explicit Vocabulary(std::vector<std::string> words);  // in the order of their numbers
+
+  // kUnknown when it is not among them.
+  std::int32_t number(std::string_view word) const;
+  std::string_view word(std::int32_t number) const;  // "?" for a number without a word
+  const std::vector<std::string>& words() const { return words_; }
+
+ private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::vector<std::string> words_;
+  std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> numbers_;
+};
+
+// Counts words, and picks the most frequent.
+class WordCount {
+ public:
+  void add(std::string_view word);
+  // With at most `size` numbers, the special ones included. Among words that are equally
+  // frequent the first in the alphabet wins: the result depends on the counts alone.
+  Vocabulary most_frequent(std::uint32_t size) const;
+
+ private:
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, std::uint64_t, Hash, std::equal_to<>> counts_;
+};
+
+}  // namespace paceline
