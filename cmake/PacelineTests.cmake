@@ -8,16 +8,22 @@ target_precompile_headers(paceline_test_headers
   PRIVATE <gtest/gtest.h> <gmock/gmock.h> ${PACELINE_COMMON_HEADERS})
 
 # paceline_tests(net SOURCES frame_test.cc DEPENDS paceline::net) makes one test program
-# out of the current folder; each TEST in it is a test of its own to ctest.
+# out of the current folder; each TEST in it is a test of its own to ctest. HEADERS are
+# parsed once for the program, in the place of those all tests share.
 function(paceline_tests name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;HEADERS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
   add_executable(${name}_tests ${arg_SOURCES})
   target_include_directories(${name}_tests PRIVATE ${PACELINE_ROOT}/tests)
   target_link_libraries(${name}_tests PRIVATE ${arg_DEPENDS} paceline_flags GTest::gmock GTest::gtest_main)
-  target_precompile_headers(${name}_tests REUSE_FROM paceline_test_headers)
+  if(arg_HEADERS)
+    target_precompile_headers(${name}_tests PRIVATE ${arg_HEADERS})
+  else()
+    target_precompile_headers(${name}_tests REUSE_FROM paceline_test_headers)
+  endif()
   gtest_discover_tests(${name}_tests TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${arg_TIMEOUT})
+    PROPERTIES TIMEOUT ${arg_TIMEOUT}
+    ENVIRONMENT TSAN_OPTIONS=suppressions=${PACELINE_ROOT}/tests/tsan.supp)
 endfunction()

@@ -79,7 +79,7 @@ nlohmann::json estimate_action(const RunConfig& config) {
                      {"each_bytes", role.each()}});
   }
   const std::uint64_t vector = parts.chunks.floats() * sizeof(float);
-  return {{"model", config.model},
+  return {{"model", config.model.name},
           {"parameters", parts.chunks.floats()},
           {"examples", parts.data.examples},
           {"steps_per_epoch", parts.grid.steps_per_epoch()},
@@ -159,7 +159,8 @@ void role_action(const RoleOptions& options) {
                    options.announce_fd};
   if (options.role == "chief") return run_chief(role);
   if (options.role == "server") return run_server(role);
-  if (options.role == "worker") return run_worker(role);
+  const bool ring = options.run.exchange == ExchangeKind::kAllReduce;
+  if (options.role == "worker") return ring ? run_ring_worker(role) : run_worker(role);
   run_evaluator(role);
 }
 

@@ -7,6 +7,10 @@ Loss& Loss::operator+=(const Loss& other) {
   weight += other.weight;
   examples += other.examples;
   correct += other.correct;
+  predictions += other.predictions;
+  positives.right += other.positives.right;
+  positives.found += other.positives.found;
+  positives.there += other.positives.there;
   return *this;
 }
 

@@ -35,12 +35,35 @@ struct Loss {
   double weight = 0;  // what to divide by for a mean
   std::uint64_t examples = 0;
   std::uint64_t correct = 0;
+  struct {                    // with two classes: those of class 1
+    std::uint64_t right = 0;  // found and there
+    std::uint64_t found = 0;
+    std::uint64_t there = 0;
+  } positives{};
+  std::uint64_t predictions = 0;  // of which `correct` are right: one per example, or per word
 
   Loss& operator+=(const Loss& other);
   double mean() const { return weight > 0 ? sum / weight : 0; }
   double accuracy() const {
-    return examples > 0 ? static_cast<double>(correct) / static_cast<double>(examples) : 0;
+    return predictions > 0 ? static_cast<double>(correct) / static_cast<double>(predictions) : 0;
   }
+  // The harmonic mean of precision and recall of class 1.
+  double f1() const {
+    const auto all = static_cast<double>(positives.found + positives.there);
+    return all > 0 ? 2 * static_cast<double>(positives.right) / all : 0;
+  }
+};
+
+// A weight whose gradient [out, in] is a sum over rows (of examples) of errors [out] times
+// inputs [in].
+struct Matrix {
+  Range floats;
+  std::uint64_t out = 0;
+  std::uint64_t in = 0;
+};
+struct Factors {
+  std::span<const float> errors;  // [rows, out]
+  std::span<const float> inputs;  // [rows, in]
 };
 
 // What a model waits for and announces while it computes, so that parameters can arrive
@@ -50,6 +73,11 @@ class Flow {
   virtual ~Flow() = default;
   virtual void await(Range floats) = 0;  // returns when these parameters are current
   virtual void ready(Range floats) = 0;  // these gradients are final
+
+  // Whether the factors of this matrix are wanted, and not the matrix itself.
+  virtual bool wants_factors(Range /*matrix*/) const { return false; }
+  // In the place of ready(matrix).
+  virtual void factors_ready(Range /*matrix*/, const Factors& /*factors*/) {}
 };
 
 class Model {
@@ -68,6 +96,20 @@ class Model {
 
   // Loss and number of correct predictions, without a gradient.
   virtual Loss evaluate(const Batch& batch, std::span<const float> parameters) = 0;
+
+  // What may be exchanged as factors, in ascending order.
+  virtual std::vector<Matrix> matrices() const { return {}; }
+  // gradient = errorsᵀ · inputs, over all their rows. Any thread, beside a gradient().
+  virtual void multiply(const Matrix& /*matrix*/, const Factors& /*factors*/,
+                        std::span<float> /*gradient*/) const {}
+
+  // Of models that answer a sequence with a sequence: the tokens of each answer, at most
+  // `most`. Others answer nothing.
+  virtual std::vector<std::vector<std::int32_t>> translate(const Batch& /*batch*/,
+                                                           std::span<const float> /*parameters*/,
+                                                           std::size_t /*most*/) {
+    return {};
+  }
 
   // Probabilities [batch, classes].
   virtual void predict(const Batch& batch, std::span<const float> parameters,

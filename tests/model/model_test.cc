@@ -6,8 +6,8 @@ namespace paceline {
 namespace {
 
 TEST(Loss, AddsUpToTheLossOfBothBatches) {
-  Loss loss{.sum = 3, .weight = 2, .examples = 2, .correct = 1};
-  loss += Loss{.sum = 1, .weight = 6, .examples = 2, .correct = 2};
+  Loss loss{.sum = 3, .weight = 2, .examples = 2, .correct = 1, .predictions = 2};
+  loss += Loss{.sum = 1, .weight = 6, .examples = 2, .correct = 2, .predictions = 2};
   EXPECT_EQ(loss.sum, 4);
   EXPECT_EQ(loss.mean(), 0.5);
   EXPECT_EQ(loss.examples, 4u);

@@ -46,6 +46,7 @@ Loss SoftmaxRegression::gradient(const Batch& batch, std::span<const float> para
     linear_backward(part.rows, scratch_, gradient.data(), part.store);
   }
   loss.weight = batch.weight;
+  loss.predictions = loss.examples;
   flow.ready({0, layout_.size});
   return loss;
 }
@@ -57,6 +58,7 @@ Loss SoftmaxRegression::evaluate(const Batch& batch, std::span<const float> para
     loss += forward(pass(batch, first), parameters);
   }
   loss.weight = batch.weight;
+  loss.predictions = loss.examples;
   return loss;
 }
 

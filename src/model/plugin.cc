@@ -1,0 +1,45 @@
+#include "model/plugin.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+
+#include <array>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/process.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Relative to the program: in the build tree, and installed.
+constexpr std::array kFolders = {"../src/model/torch", "../lib/paceline", "."};
+
+}  // namespace
+
+void load_plugin(const std::string& name, const std::string& wanted) {
+  const std::string file = "libpaceline_" + name + ".so";
+  const fs::path home = fs::path(this_executable()).parent_path();
+  for (const char* folder : kFolders) {
+    const fs::path path = home / folder / file;
+    if (!fs::exists(path)) continue;
+    // Roles share the cores of a machine. BLAS reads these when it is loaded.
+    ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
+    ::setenv("OMP_NUM_THREADS", "1", 0);
+    void* plugin = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (plugin == nullptr) {
+      throw ConfigError("{} needs {}, which cannot be loaded: {}", wanted, path.string(),
+                        ::dlerror());
+    }
+    void* start = ::dlsym(plugin, "paceline_plugin_start");
+    if (start == nullptr) throw ConfigError("{} is not a plugin of Paceline", path.string());
+    reinterpret_cast<void (*)()>(start)();
+    return;
+  }
+  throw ConfigError("{} needs {}, which was not built: configure with -DPACELINE_{}=ON", wanted,
+                    file, name == "torch" ? "TORCH" : name);
+}
+
+}  // namespace paceline

@@ -1,0 +1,63 @@
+#include "model/registry.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "model/linear/softmax.h"
+#include "model/plugin.h"
+
+namespace paceline {
+namespace {
+
+constexpr std::array<const char*, 3> kNeedTorch = {"alexnet", "sentiment", "translation"};
+
+using Makers = std::map<std::string, ModelMaker>;
+
+Makers& makers() {
+  static Makers known = {{"softmax", [](const ModelSetup& setup) {
+                            return std::make_unique<SoftmaxRegression>(setup.data.width,
+                                                                       setup.data.classes);
+                          }}};
+  return known;
+}
+
+bool is_script(const std::string& name) {
+  return name.ends_with(".pt");
+}
+
+}  // namespace
+
+void register_model(const std::string& name, ModelMaker maker) {
+  makers()[name] = std::move(maker);
+}
+
+void check_model_name(const std::string& name) {
+  const auto names = model_names();
+  if (is_script(name) || std::find(names.begin(), names.end(), name) != names.end()) return;
+  throw ConfigError("there is no model '{}'{}: the models are {}, or a TorchScript FILE.pt", name,
+                    did_you_mean(name, names), join(names, ", "));
+}
+
+std::unique_ptr<Model> make_model(const ModelSetup& setup) {
+  const std::string& name = setup.options.name;
+  check_model_name(name);
+  const std::string key = is_script(name) ? "script" : name;
+  if (!makers().contains(key)) load_plugin("torch", "the model " + name);
+  return makers().at(key)(setup);
+}
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (const auto& [name, maker] : makers()) {
+    if (name != "script") names.push_back(name);
+  }
+  for (const char* name : kNeedTorch) {
+    if (!makers().contains(name)) names.emplace_back(name);
+  }
+  return names;
+}
+
+}  // namespace paceline

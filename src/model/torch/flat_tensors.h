@@ -1,0 +1,40 @@
+// The tensors of a network as views into the flat vectors of parameters and gradients:
+// nothing is packed or unpacked on the way in or out.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+
+namespace paceline {
+
+class FlatTensors {
+ public:
+  // In the order in which the forward pass needs them. Returns the tensor's number.
+  std::size_t add(const std::string& name, const std::vector<std::int64_t>& shape);
+
+  const Layout& layout() const { return layout_; }
+  Range floats(std::size_t number) const { return layout_.tensors[number].floats; }
+
+  // Views of these vectors until the next call. `gradient` may be empty.
+  void bind(std::span<const float> parameters, std::span<float> gradient);
+
+  const torch::Tensor& value(std::size_t number) const { return values_[number]; }
+  const torch::Tensor& gradient(std::size_t number) const { return gradients_[number]; }
+
+ private:
+  void view(float* floats, std::vector<torch::Tensor>& views) const;
+
+  Layout layout_;
+  std::vector<torch::Tensor> values_;
+  std::vector<torch::Tensor> gradients_;
+  const float* bound_values_ = nullptr;
+  float* bound_gradient_ = nullptr;
+};
+
+}  // namespace paceline

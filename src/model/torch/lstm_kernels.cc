@@ -1,0 +1,107 @@
+#include "model/torch/lstm_kernels.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "model/torch/lstm_kernels.cc"
+// clang-format off: in this order
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/foreach_target.h>  // compiles what follows once per instruction set
+#include <hwy/highway.h>
+// clang-format on
+
+HWY_BEFORE_NAMESPACE();
+namespace paceline {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <typename D, typename V>
+HWY_INLINE V sigmoid(D d, V x) {
+  const V half = hn::Set(d, 0.5f);
+  return hn::MulAdd(hn::Tanh(d, hn::Mul(x, half)), half, half);
+}
+
+// Calls `work` with a tag and an offset, for all of `count` floats: whole vectors, then the
+// rest one by one.
+template <typename Work>
+HWY_INLINE void for_all(std::size_t count, const Work& work) {
+  const hn::ScalableTag<float> vectors;
+  const std::size_t lanes = hn::Lanes(vectors);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) work(vectors, i);
+  for (; i < count; ++i) work(hn::CappedTag<float, 1>(), i);
+}
+
+void forward(const LstmForward& step) {
+  const std::size_t hidden = step.hidden;
+  for (std::size_t e = 0; e < step.examples; ++e) {
+    float* gates = step.gates + e * 4 * hidden;
+    const float* before = step.cell_before + e * hidden;
+    float* cell = step.cell + e * hidden;
+    float* output = step.output + e * hidden;
+    for_all(hidden, [&](auto d, std::size_t i) {
+      const auto in = sigmoid(d, hn::LoadU(d, gates + i));
+      const auto forget = sigmoid(d, hn::LoadU(d, gates + hidden + i));
+      const auto content = hn::Tanh(d, hn::LoadU(d, gates + 2 * hidden + i));
+      const auto out = sigmoid(d, hn::LoadU(d, gates + 3 * hidden + i));
+      const auto now = hn::MulAdd(forget, hn::LoadU(d, before + i), hn::Mul(in, content));
+      hn::StoreU(in, d, gates + i);
+      hn::StoreU(forget, d, gates + hidden + i);
+      hn::StoreU(content, d, gates + 2 * hidden + i);
+      hn::StoreU(out, d, gates + 3 * hidden + i);
+      hn::StoreU(now, d, cell + i);
+      hn::StoreU(hn::Mul(out, hn::Tanh(d, now)), d, output + i);
+    });
+  }
+}
+
+void backward(const LstmBackward& step) {
+  const std::size_t hidden = step.hidden;
+  for (std::size_t e = 0; e < step.examples; ++e) {
+    float* gates = step.gates + e * 4 * hidden;
+    const float* before = step.cell_before + e * hidden;
+    const float* cell = step.cell + e * hidden;
+    const float* output_gradient = step.output_gradient + e * hidden;
+    float* cell_gradient = step.cell_gradient + e * hidden;
+    for_all(hidden, [&](auto d, std::size_t i) {
+      const auto one = hn::Set(d, 1.0f);
+      const auto in = hn::LoadU(d, gates + i);
+      const auto forget = hn::LoadU(d, gates + hidden + i);
+      const auto content = hn::LoadU(d, gates + 2 * hidden + i);
+      const auto out = hn::LoadU(d, gates + 3 * hidden + i);
+      const auto squashed = hn::Tanh(d, hn::LoadU(d, cell + i));
+      const auto dout = hn::LoadU(d, output_gradient + i);
+      // d tanh(x) = 1 − tanh², d sigmoid(x) = s · (1 − s)
+      const auto dcell = hn::MulAdd(hn::Mul(dout, out), hn::NegMulAdd(squashed, squashed, one),
+                                    hn::LoadU(d, cell_gradient + i));
+      const auto slope = [&](auto s) { return hn::NegMulAdd(s, s, s); };
+      hn::StoreU(hn::Mul(hn::Mul(dcell, content), slope(in)), d, gates + i);
+      hn::StoreU(hn::Mul(hn::Mul(dcell, hn::LoadU(d, before + i)), slope(forget)), d,
+                 gates + hidden + i);
+      hn::StoreU(hn::Mul(hn::Mul(dcell, in), hn::NegMulAdd(content, content, one)), d,
+                 gates + 2 * hidden + i);
+      hn::StoreU(hn::Mul(hn::Mul(dout, squashed), slope(out)), d, gates + 3 * hidden + i);
+      hn::StoreU(hn::Mul(dcell, forget), d, cell_gradient + i);
+    });
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace paceline
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace paceline {
+
+HWY_EXPORT(forward);
+HWY_EXPORT(backward);
+
+void lstm_forward(const LstmForward& step) {
+  HWY_DYNAMIC_DISPATCH(forward)(step);
+}
+
+void lstm_backward(const LstmBackward& step) {
+  HWY_DYNAMIC_DISPATCH(backward)(step);
+}
+
+}  // namespace paceline
+#endif

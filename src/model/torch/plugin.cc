@@ -1,0 +1,24 @@
+// What the plugin brings.
+#include "model/plugin.h"
+
+#include "model/registry.h"
+#include "model/torch/alexnet.h"
+#include "model/torch/script.h"
+#include "model/torch/sentiment.h"
+#include "model/torch/translation.h"
+
+namespace paceline {
+
+extern "C" void paceline_plugin_start() {
+  at::set_num_threads(1);  // roles share the cores of a machine
+  register_model("alexnet",
+                 [](const ModelSetup& setup) { return std::make_unique<AlexNet>(setup); });
+  register_model("translation",
+                 [](const ModelSetup& setup) { return std::make_unique<Translation>(setup); });
+  register_model("script",
+                 [](const ModelSetup& setup) { return std::make_unique<ScriptModel>(setup); });
+  register_model("sentiment",
+                 [](const ModelSetup& setup) { return std::make_unique<Sentiment>(setup); });
+}
+
+}  // namespace paceline

@@ -1,0 +1,208 @@
+#include "model/torch/script.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "model/torch/images.h"
+#include "model/torch/sequences.h"
+
+namespace paceline {
+namespace {
+
+// libtorch's messages end with a trace of its own insides.
+std::string first_line(const std::string& text) {
+  std::string line = text.substr(0, text.find('\n'));
+  const std::size_t trace = line.find(" (Exception raised");
+  return trace == std::string::npos ? line : line.substr(0, trace);
+}
+
+torch::jit::Module load(const std::string& file) {
+  try {
+    return torch::jit::load(file);
+  } catch (const std::exception& error) {
+    throw ConfigError(
+        "{} is not a TorchScript file, as torch.jit.save(torch.jit.script(model), FILE) writes "
+        "it: {}",
+        file, first_line(error.what()));
+  }
+}
+
+torch::Tensor labels_of(const Batch& batch) {
+  return torch::from_blob(const_cast<std::int32_t*>(batch.labels.data()),
+                          {static_cast<std::int64_t>(batch.size())}, torch::kInt32)
+      .to(torch::kInt64);
+}
+
+}  // namespace
+
+ScriptModel::ScriptModel(const ModelSetup& setup)
+    : setup_(setup), module_(load(setup.options.name)) {
+  for (const auto& parameter : module_.named_parameters()) {
+    if (parameter.value.scalar_type() != torch::kFloat32) {
+      throw ConfigError("{}: the parameter {} is not of 32-bit floats", setup.options.name,
+                        parameter.name);
+    }
+    tensors_.add(parameter.name, parameter.value.sizes().vec());
+    parameters_.push_back(parameter.value);
+    first_.push_back(parameter.value.detach().clone());
+  }
+  if (parameters_.empty()) throw ConfigError("{} has no parameters", setup.options.name);
+  refuse_batch_statistics();
+  try_out();
+}
+
+// They would depend on who computes which examples.
+void ScriptModel::refuse_batch_statistics() const {
+  for (const auto& buffer : module_.named_buffers()) {
+    if (buffer.name.ends_with("running_mean")) {
+      throw ConfigError(
+          "{} has batch statistics ({}), which depend on how steps are cut into shares: use group "
+          "or layer normalization",
+          setup_.options.name, buffer.name);
+    }
+  }
+}
+
+void ScriptModel::try_out() {
+  std::vector<float> parameters(tensors_.layout().size);
+  initialize(0, parameters);
+  const std::vector<std::uint8_t> zeros(std::max<std::size_t>(setup_.data.width, 8));
+  Batch batch;
+  batch.rows.assign(2, zeros.data());
+  batch.labels.assign(2, 0);
+  batch.examples = {0, 1};
+  batch.width = setup_.data.width;
+  torch::Tensor result;
+  try {
+    const torch::NoGradGuard no_graph;
+    bind(parameters, {});
+    module_.eval();
+    result = scores(batch);
+  } catch (const ConfigError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw ConfigError("{} cannot be called with the examples of {}: {}", setup_.options.name,
+                      setup_.data.name, first_line(error.what()));
+  }
+  if (result.size(0) != 2 || result.size(1) != setup_.data.classes) {
+    throw ConfigError("{} answers two examples with a tensor of {} × {}; {} has {} classes",
+                      setup_.options.name, result.size(0), result.size(1), setup_.data.name,
+                      setup_.data.classes);
+  }
+}
+
+void ScriptModel::initialize(std::uint64_t, std::span<float> parameters) const {
+  for (std::size_t i = 0; i < first_.size(); ++i) {
+    const Range floats = tensors_.floats(i);
+    std::copy_n(first_[i].contiguous().data_ptr<float>(), floats.size(),
+                parameters.begin() + static_cast<std::ptrdiff_t>(floats.begin));
+  }
+}
+
+void ScriptModel::bind(std::span<const float> parameters, std::span<float> gradient) {
+  tensors_.bind(parameters, gradient);
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    parameters_[i].set_data(tensors_.value(i));
+    parameters_[i].mutable_grad() = gradient.empty() ? torch::Tensor() : tensors_.gradient(i);
+  }
+}
+
+torch::Tensor ScriptModel::input(const Batch& batch) const {
+  if (setup_.data.image.channels > 0) return images_of(batch, setup_.data.image);
+  if (setup_.data.text.sequences == 1) {
+    return pad(batch, 0, setup_.data.text.vocabulary, setup_.data.name).tokens.t().contiguous();
+  }
+  return rows_of(batch);
+}
+
+torch::Tensor ScriptModel::scores(const Batch& batch) {
+  const c10::IValue answer = module_.forward({input(batch)});
+  if (!answer.isTensor()) {
+    throw ConfigError("{} answers with {}, and must answer with a tensor", setup_.options.name,
+                      answer.tagKind());
+  }
+  torch::Tensor result = answer.toTensor();
+  // One score for two classes: how much likelier the second is.
+  if (setup_.data.classes == 2 && result.numel() == result.size(0)) {
+    result = result.reshape({-1, 1});
+    result = torch::cat({torch::zeros_like(result), result}, 1);
+  }
+  if (result.dim() != 2) {
+    throw ConfigError(
+        "{} answers with a tensor of {} dimensions, and must answer with scores "
+        "[examples, classes]",
+        setup_.options.name, result.dim());
+  }
+  return result;
+}
+
+namespace {
+
+Loss loss_of(const torch::Tensor& scores, const torch::Tensor& labels, const torch::Tensor& sum,
+             const Batch& batch) {
+  const torch::Tensor guess = scores.argmax(1);
+  const auto count = [](const torch::Tensor& which) {
+    return static_cast<std::uint64_t>(which.sum().item<std::int64_t>());
+  };
+  Loss loss;
+  loss.sum = sum.item<double>();
+  loss.weight = batch.weight;
+  loss.examples = batch.size();
+  loss.predictions = batch.size();
+  loss.correct = count(guess.eq(labels));
+  loss.positives.right = count(guess.eq(1).logical_and(labels.eq(1)));
+  loss.positives.found = count(guess.eq(1));
+  loss.positives.there = count(labels.eq(1));
+  return loss;
+}
+
+torch::Tensor entropy(const torch::Tensor& scores, const torch::Tensor& labels,
+                      const Batch& batch) {
+  if (batch.weights.empty()) {
+    return at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum);
+  }
+  const torch::Tensor weights =
+      torch::from_blob(const_cast<float*>(batch.weights.data()),
+                       {static_cast<std::int64_t>(batch.size())}, torch::kFloat32);
+  return (at::cross_entropy_loss(scores, labels, {}, at::Reduction::None) * weights).sum();
+}
+
+}  // namespace
+
+Loss ScriptModel::gradient(const Batch& batch, std::span<const float> parameters,
+                           std::span<float> gradient, Flow& flow) {
+  const Range all{0, tensors_.layout().size};
+  flow.await(all);
+  std::fill(gradient.begin(), gradient.end(), 0.0f);  // the graph adds
+  bind(parameters, gradient);
+  module_.train();
+  torch::manual_seed(random_bits(setup_.seed, {batch.epoch, batch.examples[0]}) >> 1);
+  const torch::Tensor labels = labels_of(batch);
+  const torch::Tensor result = scores(batch);
+  const torch::Tensor sum = entropy(result, labels, batch);
+  sum.backward();
+  flow.ready(all);
+  return loss_of(result, labels, sum, batch);
+}
+
+Loss ScriptModel::evaluate(const Batch& batch, std::span<const float> parameters) {
+  const torch::NoGradGuard no_graph;
+  bind(parameters, {});
+  module_.eval();
+  const torch::Tensor labels = labels_of(batch);
+  const torch::Tensor result = scores(batch);
+  return loss_of(result, labels, entropy(result, labels, batch), batch);
+}
+
+void ScriptModel::predict(const Batch& batch, std::span<const float> parameters,
+                          std::span<float> probabilities) {
+  const torch::NoGradGuard no_graph;
+  bind(parameters, {});
+  module_.eval();
+  const torch::Tensor result = scores(batch).softmax(1).contiguous();
+  PACELINE_CHECK(probabilities.size() == static_cast<std::size_t>(result.numel()));
+  std::copy_n(result.data_ptr<float>(), probabilities.size(), probabilities.begin());
+}
+
+}  // namespace paceline
