@@ -63,6 +63,9 @@ std::string ChiefCore::unwelcome(Role role) const {
   if (role == Role::kServer && live(role).size() >= options_.servers) {
     return "the run has all its servers";
   }
+  if (role == Role::kWorker && !options_.elastic && live(role).size() >= options_.workers) {
+    return "the run has all its workers";
+  }
   if (role == Role::kEvaluator && live(role).size() >= options_.evaluators) {
     return "the run has all its evaluators";
   }
@@ -177,6 +180,7 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
 }
 
 void ChiefCore::lost_worker(std::uint32_t worker, const std::string& reason) {
+  if (!options_.elastic) return end_early(reason, ExitCode::kCommunication);
   if (live(Role::kWorker).empty()) {
     return end_early("no worker is left; " + reason, ExitCode::kCommunication);
   }

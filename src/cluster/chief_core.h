@@ -95,6 +95,7 @@ class ChiefCore {
     std::string checkpoint;          // path the servers start from; empty: fresh
     std::uint64_t lease_block = 16;
     std::uint64_t checkpoint_every = 1;  // epochs; 0: only at the end
+    bool elastic = true;                 // workers may come and go
     std::size_t most_pins = kMostPins;   // async: epochs that wait for their test or their save
   };
   explicit ChiefCore(const Options& options);

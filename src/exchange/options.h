@@ -17,6 +17,9 @@ enum class Mode {
 // progress waits.
 inline constexpr std::size_t kMostPins = 4;
 
+// What gradients and parameters are on their way between processes.
+enum class WireFormat { kFloat, kBf16 };
+
 enum class Reduction { kMean, kSum };
 enum class Nonfinite {
   kStop,    // a gradient that is not finite ends the run; the version before it stays

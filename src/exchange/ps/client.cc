@@ -262,7 +262,7 @@ double PsClient::own_scale(const Loss& loss) const {
 }
 
 void PsClient::finish(const Loss& loss, const TreeSum* tree) {
-  contribution_ = {loss.weight, loss.sum, loss.correct, loss.examples, 1};
+  contribution_ = {loss.weight, loss.sum, loss.correct, loss.examples, 1, loss.predictions};
   if (tree == nullptr) contribution_.scale = own_scale(loss);
   for (std::uint32_t chunk = map_.chunks(); chunk-- > 0;) {
     if (sent_[chunk]) continue;

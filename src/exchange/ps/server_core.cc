@@ -152,6 +152,7 @@ void ServerCore::count(const wire::Push& push) {
   tally_.set_loss(tally_.loss() + push.loss());
   tally_.set_weight(tally_.weight() + push.weight());
   tally_.set_correct(tally_.correct() + push.correct());
+  tally_.set_predictions(tally_.predictions() + push.predictions());
   tally_.set_examples(tally_.examples() + push.examples());
 }
 

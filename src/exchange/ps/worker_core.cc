@@ -195,6 +195,7 @@ const WorkerCore::Actions& WorkerCore::push(std::uint32_t number,
   send.message.set_weight(contribution.weight);
   send.message.set_loss(contribution.loss);
   send.message.set_correct(contribution.correct);
+  send.message.set_predictions(contribution.predictions);
   send.message.set_examples(contribution.examples);
   send.message.set_scale(contribution.scale);
   send.message.set_idle(options_.mode != Mode::kSync && idle_);

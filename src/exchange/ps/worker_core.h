@@ -43,6 +43,7 @@ struct Contribution {
   std::uint64_t correct = 0;
   std::uint64_t examples = 0;
   double scale = 1;
+  std::uint64_t predictions = 0;
 };
 
 class WorkerCore {

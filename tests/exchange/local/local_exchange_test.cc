@@ -6,22 +6,13 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/random.h"
+#include "exchange/made_up_gradient.h"
 
 namespace paceline {
 namespace {
 
 constexpr std::size_t kFloats = 37;
 const Grid kGrid{53, 10, 3};  // nothing divides
-
-// "Gradient" of a position: depends on the parameters, so that order and version matter.
-void add_gradient(std::uint64_t step, std::uint64_t position, std::span<const float> parameters,
-                  std::span<float> gradient) {
-  Random random(mix(step * 1000 + position));
-  for (std::size_t i = 0; i < gradient.size(); ++i) {
-    gradient[i] += static_cast<float>(random.normal()) + 0.1F * parameters[i];
-  }
-}
 
 struct Ended {
   std::vector<float> values;

@@ -1,0 +1,68 @@
+// The workers of a run, connected to one another: sums over all of them, by Gloo.
+//
+// Gloo's traffic is neither encrypted nor authenticated; the ring binds to loopback unless
+// the run allows more.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "exchange/options.h"
+#include "net/link.h"
+
+namespace paceline {
+
+struct RingOptions {
+  std::uint32_t rank = 0;
+  std::uint32_t size = 1;
+  std::string host = "127.0.0.1";  // to bind to
+  Duration deadline = std::chrono::seconds(60);
+  std::string name;  // "worker1": in messages
+  WireFormat wire = WireFormat::kFloat;
+};
+
+// Where members leave word for each other while they connect. May be called from the
+// thread that makes the ring.
+class RingNotes {
+ public:
+  virtual ~RingNotes() = default;
+  virtual void leave(const std::string& key, const std::string& note) = 0;
+  // Waits for it. Throws CommError at the deadline.
+  virtual std::string find(const std::string& key, TimePoint deadline) = 0;
+};
+
+class Ring {
+ public:
+  // Connects to all others. Throws CommError.
+  Ring(const RingOptions& options, RingNotes& notes);
+  ~Ring();
+
+  // Each member's values become the sums over all members, of the format of the wire; they
+  // are the same bits everywhere. Everyone calls it with as many
+  // values and the same tag, in the same order; one thread at a time. Throws CommError when
+  // a member is gone or the deadline has passed.
+  void sum(std::span<float> values, std::uint32_t tag);
+  void sum(std::span<double> values, std::uint32_t tag);
+
+  // Of the floats of all members, one behind the other in the order of their ranks, each
+  // has brought `counts[rank]`, in its place; afterwards everyone has all.
+  void gather(std::span<float> all, std::span<const std::size_t> counts, std::uint32_t tag);
+
+  // From any thread: floats and doubles that were sent and received, by what the algorithm of
+  // a ring moves; Gloo's own framing is not counted.
+  LinkCounters counters() const;
+
+  // From any thread: whoever waits in sum(), here or elsewhere, throws soon.
+  void close();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace paceline

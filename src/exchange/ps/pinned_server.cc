@@ -1,0 +1,105 @@
+#include "exchange/ps/pinned_server.h"
+
+#include "base/error.h"
+#include "exchange/parsed.h"
+#include "exchange/protocol.pb.h"
+#include "net/hello.h"
+
+namespace paceline {
+
+class PinnedServer::Client final : public LinkHandler {
+ public:
+  Client(PinnedServer& server, std::shared_ptr<Link> link)
+      : server_(server), link_(std::move(link)) {}
+
+  const Link& link() const { return *link_; }
+
+  std::span<std::byte> place(Link&, const FrameHeader&, std::string_view) override {
+    throw FrameError("nothing can be pushed here");
+  }
+  void received(Link&, const FrameHeader& header, std::string_view meta,
+                std::span<std::byte>) override {
+    if (header.type == kHelloType) return greet(meta);
+    if (!greeted_ || header.type != wire::PULL) throw FrameError("only pulls are answered here");
+    const auto pull = parsed<wire::Pull>(meta);
+    server_.pull(*link_, pull.chunk(), pull.version(), pull.state());
+  }
+  void closed(Link&, const std::string&) override {}
+
+ private:
+  void greet(std::string_view meta) {
+    const Hello hello = decode_hello(meta);
+    if (hello.config_digest != server_.digest_) {
+      return refuse(*link_, "this run has another configuration than the " + hello.role);
+    }
+    greeted_ = true;
+    FrameHeader welcome;
+    welcome.type = kWelcomeType;
+    link_->send(welcome, {});
+  }
+
+  PinnedServer& server_;
+  std::shared_ptr<Link> link_;
+  bool greeted_ = false;
+};
+
+PinnedServer::PinnedServer(const ChunkMap& chunks, std::string digest)
+    : chunks_(chunks), digest_(std::move(digest)) {}
+
+PinnedServer::~PinnedServer() = default;
+
+LinkHandler* PinnedServer::accept(std::shared_ptr<Link> link) {
+  return clients_.emplace_back(std::make_unique<Client>(*this, std::move(link))).get();
+}
+
+void PinnedServer::pin(std::uint64_t version, std::shared_ptr<const PinnedVersion> content) {
+  pinned_[version] = std::move(content);
+}
+
+void PinnedServer::pull(Link& link, std::uint32_t chunk, std::uint64_t version, bool state) {
+  if (chunk >= chunks_.chunks()) throw FrameError("there is no such chunk");
+  FrameHeader header;
+  const auto found = pinned_.find(version);
+  if (found == pinned_.end()) {
+    wire::Refusal refusal;
+    refusal.set_chunk(chunk);
+    refusal.set_step(version);
+    refusal.set_reason(wire::Refusal::GONE);
+    header.type = wire::REFUSAL;
+    return link.send(header, refusal.SerializeAsString());
+  }
+  const Range floats = chunks_.floats_of(chunk);
+  const auto values = found->second->values.as_floats();
+  const auto states = state ? found->second->state.as_floats() : std::span<const float>();
+  // Without state the bytes are sent from where they lie.
+  Payload payload{std::as_bytes(values.subspan(floats.begin, floats.size())), found->second};
+  if (!states.empty()) {
+    const std::size_t vectors = 1 + states.size() / values.size();
+    auto joined = std::make_shared<Buffer>(vectors * floats.size() * sizeof(float));
+    auto out = joined->as_floats();
+    for (std::size_t vector = 0; vector < vectors; ++vector) {
+      const auto from = vector == 0 ? values : states.subspan((vector - 1) * values.size());
+      std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(floats.begin), floats.size(),
+                  out.begin() + static_cast<std::ptrdiff_t>(vector * floats.size()));
+    }
+    payload = {std::as_const(*joined).bytes(), joined};
+  }
+  wire::Params params;
+  params.set_chunk(chunk);
+  params.set_state(state);
+  header.type = wire::PARAMS;
+  header.base_version = version;
+  link.send(header, params.SerializeAsString(), std::move(payload), static_cast<int>(chunk));
+}
+
+LinkCounters PinnedServer::counters() const {
+  LinkCounters total;
+  for (const auto& client : clients_) {
+    const LinkCounters counters = client->link().counters();
+    total.bytes_in += counters.bytes_in;
+    total.bytes_out += counters.bytes_out;
+  }
+  return total;
+}
+
+}  // namespace paceline

@@ -1,0 +1,224 @@
+#include "exchange/allreduce/allreduce.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <thread>
+
+#include "base/error.h"
+#include "base/random.h"
+#include "exchange/made_up_gradient.h"
+
+namespace paceline {
+namespace {
+
+constexpr std::size_t kFloats = 1037;
+const Grid kGrid{53, 10, 3};  // nothing divides
+constexpr std::uint64_t kEpochs = 3;
+
+class SharedNotes final : public RingNotes {
+ public:
+  void leave(const std::string& key, const std::string& note) override {
+    const std::lock_guard lock(mutex_);
+    notes_[key] = note;
+    changed_.notify_all();
+  }
+  std::string find(const std::string& key, TimePoint deadline) override {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_until(lock, deadline, [&] { return notes_.contains(key); })) {
+      throw CommError("no note {}", key);
+    }
+    return notes_[key];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, std::string> notes_;
+};
+
+// What all workers of a run do, each in a thread of its own.
+struct Worker {
+  std::vector<float> values;
+  std::uint64_t examples = 0;
+  std::uint64_t steps = 0;
+  std::string error;
+};
+
+AllReduceOptions options_for(const std::vector<double>& weights) {
+  AllReduceOptions options;
+  options.grid = kGrid;
+  options.groups = {{{0, kFloats}, 1, 1}};
+  options.last_version = kGrid.steps_per_epoch() * kEpochs;
+  options.bucket_floats = 100;
+  options.optimizer.kind = OptimizerKind::kAdam;
+  for (std::uint32_t rank = 0; rank < weights.size(); ++rank) {
+    options.plan.entries.push_back({rank, weights[rank]});
+  }
+  return options;
+}
+
+// A part of the vector whose gradient is a product.
+const Matrix kMatrix{{300, 300 + 7 * 12}, 7, 12};
+
+float factor(std::uint64_t step, std::uint64_t position, std::uint64_t place) {
+  return static_cast<float>(Random(random_bits(step, {position, place})).normal());
+}
+
+void multiply(const Matrix& matrix, const Factors& factors, std::span<float> gradient) {
+  std::ranges::fill(gradient, 0.0F);
+  for (std::size_t row = 0; row < factors.errors.size() / matrix.out; ++row) {
+    for (std::size_t i = 0; i < matrix.out; ++i) {
+      for (std::size_t j = 0; j < matrix.in; ++j) {
+        gradient[i * matrix.in + j] +=
+            factors.errors[row * matrix.out + i] * factors.inputs[row * matrix.in + j];
+      }
+    }
+  }
+}
+
+// From the back, in pieces that fit no bucket.
+void announce(Exchange& exchange, Range floats) {
+  for (std::uint64_t end = floats.end; end > floats.begin;) {
+    const std::uint64_t begin = end > floats.begin + 61 ? end - 61 : floats.begin;
+    exchange.ready({begin, end});
+    end = begin;
+  }
+}
+
+void compute(Exchange& exchange, const Share& share) {
+  const Range positions = kGrid.positions(share);
+  exchange.begin(static_cast<double>(positions.size()));
+  exchange.await({0, kFloats});
+  std::ranges::fill(exchange.gradient(), 0.0F);
+  std::vector<float> errors, inputs;
+  for (std::uint64_t p = positions.begin; p < positions.end; ++p) {
+    add_gradient(share.step, p, exchange.parameters(), exchange.gradient());
+    for (std::uint64_t i = 0; i < kMatrix.out; ++i) errors.push_back(factor(share.step, p, i));
+    for (std::uint64_t i = 0; i < kMatrix.in; ++i) inputs.push_back(factor(share.step, p, 99 + i));
+  }
+  const auto matrix = exchange.gradient().subspan(kMatrix.floats.begin, kMatrix.floats.size());
+  multiply(kMatrix, {errors, inputs}, matrix);
+  announce(exchange, {kMatrix.floats.end, kFloats});
+  if (exchange.wants_factors(kMatrix.floats)) {
+    std::ranges::fill(matrix, NAN);  // nobody may look
+    exchange.factors_ready(kMatrix.floats, {errors, inputs});
+  } else {
+    announce(exchange, kMatrix.floats);
+  }
+  announce(exchange, {0, kMatrix.floats.begin});
+  exchange.finish({1, static_cast<double>(positions.size()), positions.size(), 0});
+}
+
+std::vector<Worker> run(const AllReduceOptions& given, std::uint32_t dies = 99,
+                        WireFormat wire = WireFormat::kFloat) {
+  SharedNotes notes;
+  const auto size = static_cast<std::uint32_t>(given.plan.entries.size());
+  std::vector<Worker> workers(size);
+  std::vector<std::thread> threads;
+  for (std::uint32_t rank = 0; rank < size; ++rank) {
+    threads.emplace_back([&, rank] {
+      Worker& me = workers[rank];
+      try {
+        Ring ring({rank, size, "127.0.0.1", std::chrono::seconds(20),
+                   "worker" + std::to_string(rank), wire},
+                  notes);
+        AllReduceOptions options = given;
+        options.incarnation = rank;
+        AllReduce exchange(options, Schedule({.rate = 0.1}, kGrid.batch, kGrid.examples, kEpochs),
+                           ring, Buffer::floats(kFloats), Buffer::floats(2 * kFloats),
+                           [&](std::uint64_t, const Loss& loss, bool) {
+                             me.examples += loss.examples;
+                             ++me.steps;
+                           });
+        while (const auto share = exchange.next()) {
+          if (rank == dies && share->step == 4) throw Error("dies");
+          compute(exchange, *share);
+        }
+        me.values.assign(exchange.parameters().begin(), exchange.parameters().end());
+      } catch (const std::exception& error) {
+        me.error = error.what();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return workers;
+}
+
+TEST(AllReduceTest, TheResultDoesNotDependOnTheCut) {
+  const std::vector<Worker> one = run(options_for({1}));
+  ASSERT_EQ(one[0].error, "");
+  for (const std::vector<double>& weights :
+       std::vector<std::vector<double>>{{1, 1}, {1, 3}, {2, 1, 1}, {1, 0, 1}, {1, 1, 1, 1, 1}}) {
+    const std::vector<Worker> many = run(options_for(weights));
+    for (const Worker& worker : many) {
+      ASSERT_EQ(worker.error, "");
+      EXPECT_EQ(worker.values, many[0].values) << "workers must hold the same bits";
+      EXPECT_EQ(worker.examples, kGrid.examples * kEpochs);
+    }
+    for (std::size_t i = 0; i < kFloats; ++i) {
+      ASSERT_NEAR(one[0].values[i], many[0].values[i], 1e-4) << weights.size() << ", float " << i;
+    }
+  }
+}
+
+TEST(AllReduceTest, FactorsGiveTheSameAsTheMatrix) {
+  const std::vector<Worker> dense = run(options_for({1}));
+  for (const std::vector<double>& weights :
+       std::vector<std::vector<double>>{{1}, {1, 3}, {2, 1, 1}, {1, 0, 1}}) {
+    AllReduceOptions options = options_for(weights);
+    options.factored = {kMatrix};
+    options.multiply = multiply;
+    const std::vector<Worker> factored = run(options);
+    for (const Worker& worker : factored) {
+      ASSERT_EQ(worker.error, "");
+      EXPECT_EQ(worker.values, factored[0].values) << "workers must hold the same bits";
+    }
+    for (std::size_t i = 0; i < kFloats; ++i) {
+      ASSERT_NEAR(dense[0].values[i], factored[0].values[i], 1e-4)
+          << weights.size() << ", float " << i;
+    }
+  }
+}
+
+TEST(AllReduceTest, SixteenBitsOnTheWireAreCloseAndTheSameEverywhere) {
+  const std::vector<Worker> whole = run(options_for({1, 1}));
+  const std::vector<Worker> halves = run(options_for({1, 1}), 99, WireFormat::kBf16);
+  ASSERT_EQ(halves[0].error, "");
+  EXPECT_EQ(halves[0].values, halves[1].values);
+  EXPECT_NE(halves[0].values, whole[0].values);
+  double difference = 0, size = 0;
+  for (std::size_t i = 0; i < kFloats; ++i) {
+    difference += std::abs(halves[0].values[i] - whole[0].values[i]);
+    size += std::abs(whole[0].values[i]);
+  }
+  EXPECT_LT(difference, 0.05 * size);
+}
+
+TEST(AllReduceTest, ClippingLooksAtTheWholeGradient) {
+  AllReduceOptions options = options_for({1, 1});
+  options.optimizer.kind = OptimizerKind::kAdam;
+  options.rules.clip = 0.5;
+  AllReduceOptions alone = options_for({1});
+  alone.rules.clip = 0.5;
+  const auto two = run(options);
+  const auto one = run(alone);
+  ASSERT_EQ(two[0].error, "");
+  for (std::size_t i = 0; i < kFloats; ++i) {
+    ASSERT_NEAR(one[0].values[i], two[0].values[i], 1e-4) << i;
+  }
+}
+
+TEST(AllReduceTest, AMemberThatLeavesEndsTheOthers) {
+  const auto workers = run(options_for({1, 1, 1}), 1);
+  EXPECT_EQ(workers[1].error, "dies");
+  for (const std::size_t other : {0U, 2U}) {
+    EXPECT_THAT(workers[other].error, ::testing::HasSubstr("has lost the ring of 3 workers"));
+    EXPECT_LE(workers[other].steps, 4U);
+  }
+}
+
+}  // namespace
+}  // namespace paceline
