@@ -64,7 +64,8 @@ Chief::Chief(const RoleContext& role, const Address& address)
   ChiefCore::Options options;
   options.mode = config.mode;
   options.grid = parts_.grid;
-  options.servers = static_cast<std::uint32_t>(config.servers);
+  options.servers = server_count(config);
+  options.elastic = config.exchange != ExchangeKind::kAllReduce;
   options.workers = static_cast<std::uint32_t>(config.workers);
   options.last_version = parts_.last_version;
   options.lease_block = config.lease_block;
@@ -189,6 +190,8 @@ void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
     carry_out(core_->evaluated(evaluated));
   } else if (type == wire::WORKER_EPOCH) {
     journal_.worker_epoch(line.who.name(), parsed<wire::WorkerEpoch>(meta));
+  } else if (type == wire::NOTE) {
+    pass_on(line, meta);
   } else if (type == wire::STOPPED) {
     carry_out(core_->stopped(member, parsed<wire::Stopped>(meta)));
   } else if (type == wire::STOP) {
@@ -202,6 +205,15 @@ void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
   } else {
     throw FrameError(
         fmt::format("the chief does not know message type {}", static_cast<int>(type)));
+  }
+}
+
+// To all other workers.
+void Chief::pass_on(const MemberLine& from, std::string_view note) {
+  FrameHeader header;
+  header.type = wire::NOTE;
+  for (const auto& line : lines_) {
+    if (line.get() != &from && line->who.role() == "worker") line->link().send(header, note);
   }
 }
 
@@ -314,7 +326,7 @@ void Chief::look_for_latecomers() {
       fmt::format("after {} only {} of {} roles have registered; see the logs of the others, or "
                   "raise --start-timeout",
                   format_duration(role_.config.start_timeout), core_->members().size(),
-                  role_.config.servers + role_.config.workers + 1),
+                  server_count(role_.config) + role_.config.workers + 1),
       ExitCode::kCommunication));
 }
 

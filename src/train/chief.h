@@ -43,6 +43,7 @@ class Chief {
   void guarded(const std::function<void()>& work);
   void enter(MemberLine& line, const wire::Register& who);
   void told(MemberLine& line, wire::Type type, std::string_view meta);
+  void pass_on(const MemberLine& from, std::string_view note);
   void heard(MemberLine& line, const wire::Heartbeat& beat);
   void closed(MemberLine& line, const std::string& reason);
   void lost(MemberLine& line, const std::string& reason);

@@ -69,6 +69,7 @@ class EvaluatorRole {
     evaluated.set_loss(loss.mean());
     evaluated.set_accuracy(loss.accuracy());
     evaluated.set_examples(loss.examples);
+    if (parts_.data.classes == 2) evaluated.set_f1(loss.f1());
     spdlog::info("epoch {}: accuracy {:.4f}, loss {:.4f}", request.epoch() + 1, loss.accuracy(),
                  loss.mean());
     member_.tell(wire::EVALUATED, evaluated);

@@ -23,6 +23,7 @@ nlohmann::json result_of(const nlohmann::json& line) {
   for (const char* key : {"epoch", "train_loss", "test_loss", "test_accuracy", "seconds"}) {
     result[key] = line.value(key, nlohmann::json());
   }
+  if (line.contains("test_f1")) result["test_f1"] = line["test_f1"];
   return result;
 }
 
@@ -98,13 +99,17 @@ void Journal::progress(std::uint64_t examples, const wire::Complete& sums) {
   sums_.set_loss(sums_.loss() + sums.loss());
   sums_.set_weight(sums_.weight() + sums.weight());
   sums_.set_correct(sums_.correct() + sums.correct());
+  sums_.set_predictions(sums_.predictions() + sums.predictions());
+  predictions_ += sums.predictions();
   sums_.set_examples(sums_.examples() + sums.examples());
   skipped_ += sums.skipped();
   const double now = elapsed();
   const double loss = mean(sums_.loss(), sums_.weight());
   if (sums.pinned()) {
     EpochRecord& epoch = epochs_[sums.version()];
-    epoch = {loss, sums_.correct(), sums_.examples(), now, now - last_epoch_end_, false};
+    epoch = {
+        loss, sums_.correct(), sums_.predictions(), sums_.examples(), now, now - last_epoch_end_,
+        false};
     last_epoch_end_ = now;
     trained_ = now;
     sums_.Clear();
@@ -128,29 +133,30 @@ void Journal::epoch_trained(std::uint64_t epoch, std::uint64_t version) {
 }
 
 void Journal::evaluated(const wire::Evaluated& evaluated) {
-  epoch(evaluated.epoch(), evaluated.version(), evaluated.loss(), evaluated.accuracy());
+  nlohmann::json tested = {{"test_loss", evaluated.loss()},
+                           {"test_accuracy", evaluated.accuracy()}};
+  if (evaluated.has_f1()) tested["test_f1"] = evaluated.f1();
+  epoch(evaluated.epoch(), evaluated.version(), tested);
 }
 
 void Journal::untested(std::uint64_t number, std::uint64_t version) {
-  epoch(number, version, nullptr, nullptr);
+  epoch(number, version, {{"test_loss", nullptr}, {"test_accuracy", nullptr}});
 }
 
-void Journal::epoch(std::uint64_t number, std::uint64_t version, const nlohmann::json& test_loss,
-                    const nlohmann::json& test_accuracy) {
+void Journal::epoch(std::uint64_t number, std::uint64_t version, const nlohmann::json& tested) {
   EpochRecord& epoch = epochs_[version];
   epoch.written = true;
-  const nlohmann::json line = {{"type", "epoch"},
-                               {"epoch", number + 1},
-                               {"epochs", config_.epochs},
-                               {"version", version},
-                               {"train_loss", epoch.loss},
-                               {"train_accuracy", mean(static_cast<double>(epoch.correct),
-                                                       static_cast<double>(epoch.examples))},
-                               {"test_loss", test_loss},
-                               {"test_accuracy", test_accuracy},
-                               {"examples", epoch.examples},
-                               {"seconds", epoch.seconds},
-                               {"ended_seconds", epoch.ended}};
+  nlohmann::json line = {{"type", "epoch"},
+                         {"epoch", number + 1},
+                         {"epochs", config_.epochs},
+                         {"version", version},
+                         {"train_loss", epoch.loss},
+                         {"train_accuracy", mean(static_cast<double>(epoch.correct),
+                                                 static_cast<double>(epoch.predictions))},
+                         {"examples", epoch.examples},
+                         {"seconds", epoch.seconds},
+                         {"ended_seconds", epoch.ended}};
+  line.update(tested);
   results_.push_back(result_of(line));
   record(line);
 }
@@ -223,6 +229,13 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
       {"epoch_results", results_},
       {"roles", std::move(roles)}};
   if (!error.empty()) summary["error"] = error;
+  // Of models that predict words.
+  if (predictions_ > done && took > 0) {
+    summary["words_per_second"] = static_cast<double>(predictions_) / took;
+  }
+  if (!results_.empty() && results_.back().contains("test_f1")) {
+    summary["test_f1"] = results_.back()["test_f1"];
+  }
   summary["test_accuracy"] = results_.empty() ? nlohmann::json() : results_.back()["test_accuracy"];
   summary["test_loss"] = results_.empty() ? nlohmann::json() : results_.back()["test_loss"];
   summary["train_loss"] = results_.empty() ? nlohmann::json() : results_.back()["train_loss"];

@@ -52,13 +52,14 @@ class Journal {
   struct EpochRecord {
     double loss = 0;
     std::uint64_t correct = 0;
+    std::uint64_t predictions = 0;
     std::uint64_t examples = 0;
     double ended = 0;  // seconds since begun()
     double seconds = 0;
     bool written = false;
   };
-  void epoch(std::uint64_t number, std::uint64_t version, const nlohmann::json& test_loss,
-             const nlohmann::json& test_accuracy);
+  // `tested` has the results of the test; null where there are none.
+  void epoch(std::uint64_t number, std::uint64_t version, const nlohmann::json& tested);
   void tell(const nlohmann::json& line);
   void record(const nlohmann::json& line);
 
@@ -75,6 +76,7 @@ class Journal {
   std::map<std::uint64_t, EpochRecord> epochs_;  // by version
   double last_epoch_end_ = 0;
   double trained_ = 0;  // seconds until the last epoch was trained
+  std::uint64_t predictions_ = 0;
   std::uint64_t skipped_ = 0;
   nlohmann::json results_ = nlohmann::json::array();
   std::map<std::string, nlohmann::json> worker_epochs_;  // by worker

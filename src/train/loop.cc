@@ -34,10 +34,15 @@ class DeterministicShare {
   void slice(const Batch& batch, std::uint64_t begin, std::uint64_t count) {
     const auto at = static_cast<std::ptrdiff_t>(begin);
     const auto end = static_cast<std::ptrdiff_t>(begin + count);
+    tile_.epoch = batch.epoch;
+    tile_.examples.assign(batch.examples.begin() + at, batch.examples.begin() + end);
     tile_.rows.assign(batch.rows.begin() + at, batch.rows.begin() + end);
     tile_.labels.assign(batch.labels.begin() + at, batch.labels.begin() + end);
     tile_.width = batch.width;
     tile_.weight = static_cast<double>(count);
+    if (batch.weights.empty()) return;
+    tile_.weights.assign(batch.weights.begin() + at, batch.weights.begin() + end);
+    tile_.weight = std::accumulate(tile_.weights.begin(), tile_.weights.end(), 0.0);
   }
 
   TreeSum tree_;
@@ -77,11 +82,10 @@ Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const floa
   constexpr std::uint64_t kBatch = 500;
   Loss total;
   Batch batch;
-  std::vector<std::uint64_t> examples;
   for (std::uint64_t begin = 0; begin < dataset.info().examples; begin += kBatch) {
-    examples.resize(std::min(kBatch, dataset.info().examples - begin));
-    std::iota(examples.begin(), examples.end(), begin);
-    dataset.read(examples, batch);
+    batch.examples.resize(std::min(kBatch, dataset.info().examples - begin));
+    std::iota(batch.examples.begin(), batch.examples.end(), begin);
+    dataset.read(batch.examples, batch);
     total += model.evaluate(batch, parameters);
   }
   return total;

@@ -24,6 +24,15 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
              vector * (config.workers + (config.deterministic ? 1 : 0)),
              vector * slots * (1 + copies * config.workers), train + test, kProgram}};
   }
+  const RoleMemory evaluator{"evaluator", 1, 2 * vector, 0, 0, test, kProgram};
+  const RoleMemory chief{"chief", 1, 2 * vector, 0, 2 * slots * vector, 0, kProgram};
+  if (config.exchange == ExchangeKind::kAllReduce) {
+    const RoleMemory worker{"worker",       config.workers, vector,  vector,
+                            slots * vector, train,          kProgram};
+    // In the first worker: versions that wait for their test or their save.
+    const RoleMemory keeper{"keeper", 1, kMostPins * vector, 0, kMostPins * slots * vector, 0, 0};
+    return {chief, worker, keeper, evaluator};
+  }
   const std::uint64_t shard = vector / config.servers;
   // Two versions and the pinned ones; the sum, and one contribution of every worker arriving,
   // which with --deterministic is up to a node of each size.
@@ -41,8 +50,6 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
   const RoleMemory worker{
       "worker", config.workers, vector, (1 + nodes) * vector, 0, train + (own_tests ? test : 0),
       kProgram};
-  const RoleMemory evaluator{"evaluator", 1, 2 * vector, 0, 0, test, kProgram};
-  const RoleMemory chief{"chief", 1, 2 * vector, 0, 2 * slots * vector, 0, kProgram};
   return {chief, server, worker, evaluator};
 }
 

@@ -5,16 +5,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "data/open.h"
-#include "model/linear/softmax.h"
+#include "model/registry.h"
 #include "optim/groups.h"
 
 namespace paceline {
 
 std::unique_ptr<Model> make_model(const RunConfig& config, const DatasetInfo& data) {
-  if (config.model == "softmax") {
-    return std::make_unique<SoftmaxRegression>(data.width, data.classes);
-  }
-  throw ConfigError("there is no model '{}': the models are softmax", config.model);
+  return make_model(ModelSetup{config.model, data, config.seed});
 }
 
 RunParts make_parts(const RunConfig& config) {
@@ -22,13 +19,12 @@ RunParts make_parts(const RunConfig& config) {
   const std::uint64_t batch = std::min(config.batch, data.examples);
   const Grid grid{data.examples, batch, config.tile > 0 ? config.tile : default_tile(batch)};
   auto model = make_model(config, data);
-  const bool local = config.exchange == ExchangeKind::kLocal;
-  if (!local && config.servers > model->layout().size) {
-    throw ConfigError("{} servers for {} parameters: use fewer --servers", config.servers,
+  const std::uint32_t servers = std::max(1U, server_count(config));
+  if (servers > model->layout().size) {
+    throw ConfigError("{} servers for {} parameters: use fewer --servers", servers,
                       model->layout().size);
   }
-  const ChunkMap chunks(model->layout().size,
-                        local ? 1 : static_cast<std::uint32_t>(config.servers));
+  const ChunkMap chunks(model->layout().size, servers);
   StepRules rules{config.clip, config.nonfinite, 1};
   if (config.reduction == Reduction::kSum) {
     rules.sum_factor =
@@ -47,6 +43,18 @@ RunParts make_parts(const RunConfig& config) {
           schedule};
 }
 
+std::uint32_t server_count(const RunConfig& config) {
+  switch (config.exchange) {
+    case ExchangeKind::kPs:
+      return static_cast<std::uint32_t>(config.servers);
+    case ExchangeKind::kAllReduce:
+      return 1;
+    case ExchangeKind::kLocal:
+      break;
+  }
+  return 0;
+}
+
 std::string steps_in_words(const RunConfig& config, const Grid& grid) {
   std::string order = "in full random order";
   if (config.order.kind == OrderKind::kSequential) order = "as the data lies";
@@ -62,7 +70,7 @@ CheckpointInfo checkpoint_info(const RunConfig& config, const RunParts& parts,
                                std::uint64_t version) {
   CheckpointInfo info;
   info.layout = parts.model->layout();
-  info.model = config.model;
+  info.model = config.model.name;
   info.optimizer = name_of(config.optimizer.kind);
   info.slots = Optimizer(config.optimizer).slots();
   info.version = version;

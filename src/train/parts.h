@@ -42,6 +42,9 @@ std::string steps_in_words(const RunConfig& config, const Grid& grid);
 CheckpointInfo checkpoint_info(const RunConfig& config, const RunParts& parts,
                                std::uint64_t version);
 
+// Processes that keep parameters. With all-reduce, the first worker stands in for one.
+std::uint32_t server_count(const RunConfig& config);
+
 // A run is known by the digest of its configuration, which names its run directory.
 std::uint64_t run_id(const std::string& config_digest);
 

@@ -14,6 +14,7 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/units.h"
+#include "cluster/hosts.h"
 #include "cluster/launcher.h"
 #include "train/run.h"
 #include "train/status_lines.h"
@@ -31,6 +32,7 @@ class ProcessRun {
   ProcessRun(const RunConfig& config, Reporter& reporter)
       : config_(config),
         reporter_(reporter),
+        hosts_(parse_hosts(config.hosts)),
         launcher_(config.run_dir / "logs"),
         status_(reporter) {
     if (::pipe2(pipe_.data(), O_CLOEXEC) != 0) throw Error("pipe: " + errno_text(errno));
@@ -46,7 +48,7 @@ class ProcessRun {
       }
     });
     alone_since_ = looked_ = Clock::now();
-    start("chief", "chief", "unix:" + (sockets_.path() / "chief.sock").string(), pipe_[1]);
+    start("chief", 0, "unix:" + (sockets_.path() / "chief.sock").string(), pipe_[1]);
     ::close(pipe_[1]);
     while (open_ || launcher_.running("chief")) {
       wait_for_status();
@@ -61,17 +63,18 @@ class ProcessRun {
   }
 
  private:
-  void start(const std::string& name, const std::string& role, const std::string& chief,
-             int status_fd) {
-    std::vector<std::string> arguments = {this_executable(),
-                                          "role",
-                                          role,
-                                          "--config",
-                                          (config_.run_dir / "config.toml").string(),
-                                          "--name",
-                                          name,
-                                          "--chief",
-                                          chief};
+  // Number `number` of the role; there is one chief.
+  void start(const std::string& role, std::uint64_t number, const std::string& chief,
+             int status_fd = -1) {
+    const std::string name = role == "chief" ? role : role + std::to_string(number);
+    std::vector<std::string> arguments;
+    if (!hosts_.empty()) arguments = hosts_[number % hosts_.size()].prefix();
+    arguments.insert(arguments.end(), {this_executable(), "role", role, "--config",
+                                       (config_.run_dir / "config.toml").string(), "--name", name,
+                                       "--chief", chief});
+    if (!hosts_.empty()) {
+      arguments.insert(arguments.end(), {"--listen", hosts_[number % hosts_.size()].address});
+    }
     if (status_fd >= 0) {
       arguments.insert(arguments.end(), {"--announce-fd", std::to_string(status_fd)});
     }
@@ -80,13 +83,14 @@ class ProcessRun {
 
   void start_others() {
     others_ = true;
-    for (std::uint64_t i = 0; i < config_.servers; ++i) {
-      start("server" + std::to_string(i), "server", status_.address(), -1);
+    const bool servers = config_.exchange == ExchangeKind::kPs;
+    for (std::uint64_t i = 0; servers && i < config_.servers; ++i) {
+      start("server", i, status_.address());
     }
     for (std::uint64_t i = 0; i < config_.workers; ++i) {
-      start("worker" + std::to_string(i), "worker", status_.address(), -1);
+      start("worker", i, status_.address());
     }
-    start("evaluator0", "evaluator", status_.address(), -1);
+    start("evaluator", 0, status_.address());
   }
 
   void wait_for_status() {
@@ -176,6 +180,7 @@ class ProcessRun {
 
   RunConfig config_;
   Reporter& reporter_;
+  std::vector<Host> hosts_;
   SocketFolder sockets_;
   LocalLauncher launcher_;
   StatusLines status_;

@@ -22,6 +22,7 @@ struct RoleContext {
 void run_chief(const RoleContext& role);
 void run_server(const RoleContext& role);
 void run_worker(const RoleContext& role);
+void run_ring_worker(const RoleContext& role);  // of an all-reduce run
 void run_evaluator(const RoleContext& role);
 
 }  // namespace paceline

@@ -15,13 +15,15 @@
 #include "data/loader.h"
 #include "data/open.h"
 #include "data/order.h"
+#include "exchange/allreduce/factors.h"
 #include "exchange/options.h"
+#include "model/options.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
 
 namespace paceline {
 
-enum class ExchangeKind { kPs, kLocal };
+enum class ExchangeKind { kPs, kLocal, kAllReduce };
 enum class Transport { kUnix, kTcp };
 
 struct RunConfig {
@@ -30,7 +32,7 @@ struct RunConfig {
   // What is learned from what.
   DataOptions data;
   OrderOptions order;
-  std::string model = "softmax";
+  ModelOptions model;
   std::uint64_t seed = 1;
 
   // How it is learned.
@@ -47,6 +49,8 @@ struct RunConfig {
 
   // Who does it, and how they agree.
   ExchangeKind exchange = ExchangeKind::kPs;
+  WireFormat wire = WireFormat::kFloat;
+  FactorOptions factors;
   Mode mode = Mode::kSync;
   std::uint64_t staleness = 2;  // ssp: how many clocks a reader may be ahead
   bool deterministic = false;   // the same bits under any cut, membership or fault
@@ -59,6 +63,7 @@ struct RunConfig {
   // Processes and sockets.
   Transport transport = Transport::kUnix;
   std::string listen = "127.0.0.1";  // tcp: the address roles bind to
+  std::string hosts;                 // see cluster/hosts.h; empty: this one
   std::uint16_t port = 0;            // tcp: the chief's; 0: any free one
   bool insecure = false;             // allow other addresses than loopback
   Duration heartbeat = std::chrono::milliseconds(500);

@@ -148,6 +148,7 @@ class ThreadRun {
     sums.set_loss(loss.sum);
     sums.set_weight(loss.weight);
     sums.set_correct(loss.correct);
+    sums.set_predictions(loss.predictions);
     sums.set_examples(loss.examples);
     sums.set_skipped(hub_.skipped() - std::exchange(skipped_told_, hub_.skipped()));
     journal_.progress(parts_.grid.examples_before(version), sums);
@@ -158,6 +159,7 @@ class ThreadRun {
     evaluated.set_loss(tested.mean());
     evaluated.set_accuracy(tested.accuracy());
     evaluated.set_examples(tested.examples);
+    if (parts_.data.classes == 2) evaluated.set_f1(tested.f1());
     journal_.evaluated(evaluated);
     {
       const std::lock_guard lock(mutex_);

@@ -51,7 +51,7 @@ TEST(Parts, TheSeedDecidesTheOrder) {
 
 TEST(Parts, AnUnknownModelIsNamed) {
   RunConfig config = synthetic();
-  config.model = "perceptron";
+  config.model.name = "perceptron";
   EXPECT_THROW(make_parts(config), ConfigError);
 }
 

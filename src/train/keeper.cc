@@ -1,0 +1,157 @@
+#include "train/keeper.h"
+
+#include "base/error.h"
+#include "base/log.h"
+#include "exchange/parsed.h"
+#include "train/member.h"
+
+namespace paceline {
+namespace {
+
+Address own_address(const RoleContext& role) {
+  if (role.config.transport == Transport::kTcp) return {Address::Kind::kTcp, role.config.listen, 0};
+  const std::filesystem::path chief = Address::parse(role.chief).host;
+  return {Address::Kind::kUnix, chief.parent_path() / "keeper.sock", 0};
+}
+
+}  // namespace
+
+Keeper::Keeper(const RoleContext& role, const RunParts& parts, std::function<void()> stop)
+    : role_(role),
+      grid_(parts.grid),
+      last_version_(parts.last_version),
+      stop_(std::move(stop)),
+      loop_(Duration::zero()),
+      server_(parts.chunks, role.digest) {
+  role_.name = "keeper";
+  LinkOptions options;
+  options.run = run_id(role.digest);
+  listener_ = std::make_unique<Listener>(
+      loop_, own_address(role), options,
+      [this](std::shared_ptr<Link> link) { return server_.accept(std::move(link)); },
+      role.config.insecure);
+  ChiefLine::Events events;
+  events.told = [this](wire::Type type, std::string_view meta) { told(type, meta); };
+  events.lost = [](const std::string&) {};  // the worker beside it notices, too
+  events.beat = [this] {  // without the process's own figures: the worker tells these
+    wire::Heartbeat beat;
+    beat.set_bytes_in(server_.counters().bytes_in);
+    beat.set_bytes_out(server_.counters().bytes_out);
+    return beat;
+  };
+  line_ = std::make_unique<ChiefLine>(
+      loop_, line_options(role_, "server", listener_->address().text()), std::move(events));
+  thread_ = std::thread([this] {
+    line_->start();
+    reports_ = loop_.every(std::chrono::milliseconds(100), [this] { report(false); });
+    loop_.run();
+  });
+}
+
+Keeper::~Keeper() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+    changed_.notify_all();
+  }
+  loop_.stop();
+  thread_.join();
+  reports_.reset();
+  line_.reset();
+}
+
+// ---- the thread of the ring ------------------------------------------------------------
+
+std::shared_ptr<const PinnedVersion> Keeper::copy(std::span<const float> values,
+                                                  std::span<const float> state) const {
+  auto version = std::make_shared<PinnedVersion>();
+  version->values = Buffer(values.size_bytes());
+  version->state = Buffer(state.size_bytes());
+  std::copy(values.begin(), values.end(), version->values.as_floats().begin());
+  std::copy(state.begin(), state.end(), version->state.as_floats().begin());
+  return version;
+}
+
+void Keeper::step_done(std::uint64_t version, const Loss& loss, bool skipped,
+                       std::span<const float> values, std::span<const float> state) {
+  const bool epoch_ends = version % grid_.steps_per_epoch() == 0;
+  std::unique_lock lock(mutex_);
+  sums_.set_version(version);
+  sums_.set_loss(sums_.loss() + loss.sum);
+  sums_.set_weight(sums_.weight() + loss.weight);
+  sums_.set_correct(sums_.correct() + loss.correct);
+  sums_.set_predictions(sums_.predictions() + loss.predictions);
+  sums_.set_examples(sums_.examples() + loss.examples);
+  sums_.set_skipped(sums_.skipped() + (skipped ? 1 : 0));
+  if (!epoch_ends) return;
+  changed_.wait(lock, [this] { return pins_.size() < kMostPins || over_ || asked_to_stop_; });
+  pins_.insert(version);
+  wire::Complete complete = std::exchange(sums_, {});
+  complete.set_pinned(true);
+  lock.unlock();
+  loop_.post([this, version, content = copy(values, state), complete] {
+    server_.pin(version, content);
+    line_->tell({wire::COMPLETE, complete.SerializeAsString()});
+  });
+}
+
+void Keeper::stopped(std::uint64_t version, std::span<const float> values,
+                     std::span<const float> state) {
+  auto content = copy(values, state);
+  loop_.post([this, version, content = std::move(content)] {
+    server_.pin(version, content);
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = version;
+    }
+    tell_stopped();
+  });
+}
+
+// ---- the keeper's own ------------------------------------------------------------------
+
+void Keeper::report(bool) {
+  wire::Complete complete;
+  {
+    const std::lock_guard lock(mutex_);
+    if (sums_.version() == 0) return;
+    complete = std::exchange(sums_, {});
+  }
+  line_->tell({wire::COMPLETE, complete.SerializeAsString()});
+}
+
+// When both sides know that the run is to stop.
+void Keeper::tell_stopped() {
+  wire::Stopped message;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!asked_to_stop_ || !stopped_) return;
+    message.set_version(*stopped_);
+  }
+  message.set_even(true);
+  line_->tell({wire::STOPPED, message.SerializeAsString()});
+}
+
+void Keeper::told(wire::Type type, std::string_view meta) {
+  if (type == wire::SETUP) {
+    line_->tell({wire::READY, wire::Ready().SerializeAsString()});
+  } else if (type == wire::UNPIN) {
+    const std::uint64_t version = parsed<wire::Unpin>(meta).version();
+    server_.unpin(version);
+    const std::lock_guard lock(mutex_);
+    pins_.erase(version);
+    changed_.notify_all();
+  } else if (type == wire::STOP) {
+    {
+      const std::lock_guard lock(mutex_);
+      asked_to_stop_ = true;
+      changed_.notify_all();
+    }
+    stop_();
+    tell_stopped();
+  } else if (type == wire::GOODBYE) {
+    line_->goodbye("");
+  }
+}
+
+}  // namespace paceline

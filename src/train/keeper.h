@@ -1,0 +1,63 @@
+// Stands in for a parameter server in a run that has none: keeps pinned versions of what the
+// workers of a ring hold, for the evaluator and for checkpoints, and tells the chief how far
+// the run is. Lives in the first worker's process, on a thread of its own.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "cluster/chief_line.h"
+#include "exchange/ps/pinned_server.h"
+#include "model/model.h"
+#include "net/socket.h"
+#include "train/parts.h"
+#include "train/role.h"
+
+namespace paceline {
+
+class Keeper {
+ public:
+  // Registers with the chief as a server. `stop` is called, on the keeper's thread, when the
+  // chief wants the run to stop; stopped() must follow.
+  Keeper(const RoleContext& role, const RunParts& parts, std::function<void()> stop);
+  ~Keeper();
+
+  // After every step, while the parameters stand still. Waits when too many pinned versions
+  // have not been fetched yet.
+  void step_done(std::uint64_t version, const Loss& loss, bool skipped,
+                 std::span<const float> values, std::span<const float> state);
+  // No step will follow.
+  void stopped(std::uint64_t version, std::span<const float> values, std::span<const float> state);
+
+ private:
+  void told(wire::Type type, std::string_view meta);
+  void report(bool pinned);
+  std::shared_ptr<const PinnedVersion> copy(std::span<const float> values,
+                                            std::span<const float> state) const;
+  void tell_stopped();
+
+  RoleContext role_;
+  Grid grid_;
+  std::uint64_t last_version_;
+  std::function<void()> stop_;
+  Loop loop_;
+  PinnedServer server_;
+  std::unique_ptr<Listener> listener_;
+  std::unique_ptr<ChiefLine> line_;
+  Loop::Token reports_;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  wire::Complete sums_;  // since the last report
+  std::set<std::uint64_t> pins_;
+  std::optional<std::uint64_t> stopped_;
+  bool asked_to_stop_ = false;
+  bool over_ = false;
+  std::thread thread_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,226 @@
+// A worker of an all-reduce run.
+#include <csignal>
+#include <map>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "checkpoint/checkpoint.h"
+#include "data/open.h"
+#include "exchange/allreduce/allreduce.h"
+#include "exchange/allreduce/factors.h"
+#include "exchange/parsed.h"
+#include "train/keeper.h"
+#include "train/loop.h"
+#include "train/member.h"
+#include "train/parts.h"
+#include "train/role.h"
+
+namespace paceline {
+namespace {
+
+class RingWorkerRole final : private RingNotes {
+ public:
+  explicit RingWorkerRole(const RoleContext& role)
+      : role_(role),
+        parts_(make_parts(role.config)),
+        dataset_(open_dataset(role.config.data, Split::kTrain)),
+        member_(
+            role, "worker",
+            [this](wire::Type type, std::string_view meta) { return told(type, meta); },
+            [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }) {
+    if (member_.rank() == 0) {
+      keeper_ = std::make_unique<Keeper>(role, parts_, [this] { abort("the run is stopped"); });
+    }
+  }
+
+  void run() {
+    const SignalWatcher signals({SIGTERM}, [this](int) {
+      abort("interrupted");
+      member_.interrupt();
+    });
+    try {
+      const ChiefWord word = member_.next();
+      if (word.type == wire::BEGIN) {
+        train(parsed<wire::Begin>(word.meta));
+        quiet_ = true;
+        member_.beat();
+        while (member_.next().type != wire::GOODBYE) {
+        }
+      }
+      member_.leave("");
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const CommError& error) {
+      member_.leave(error.what());
+      throw;
+    } catch (const Error& error) {  // another worker would fail just so
+      member_.tell(stop_word(error));
+      member_.leave(error.what());
+      throw;
+    }
+  }
+
+ private:
+  // On the member's thread.
+  bool told(wire::Type type, std::string_view meta) {
+    if (type == wire::NOTE) {
+      const auto note = parsed<wire::Note>(meta);
+      const std::lock_guard lock(mutex_);
+      notes_[note.key()] = note.value();
+      changed_.notify_all();
+      return true;
+    }
+    if (type != wire::STOP) return false;
+    const auto stop = parsed<wire::Stop>(meta);
+    if (stop.failed()) failure_ = stop.reason();
+    abort(stop.reason());
+    return true;
+  }
+
+  wire::Heartbeat beat() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (exchange_) carried_ = exchange_->counters();
+    }
+    wire::Heartbeat beat = figures(carried_);
+    beat.set_examples(counts_.examples);
+    beat.set_quiet(quiet_);
+    return beat;
+  }
+
+  void abort(const std::string& reason) {
+    const std::lock_guard lock(mutex_);
+    aborted_ = true;
+    changed_.notify_all();
+    if (exchange_) exchange_->abort(reason);
+  }
+
+  void leave(const std::string& key, const std::string& note) override {
+    wire::Note message;
+    message.set_key(key);
+    message.set_value(note);
+    member_.tell(wire::NOTE, message);
+    const std::lock_guard lock(mutex_);
+    notes_[key] = note;
+  }
+  std::string find(const std::string& key, TimePoint deadline) override {
+    std::unique_lock lock(mutex_);
+    const auto there = [&] { return notes_.contains(key) || aborted_; };
+    if (!changed_.wait_until(lock, deadline, there) || !notes_.contains(key)) {
+      throw CommError("{} has waited for the address of another worker ({}) in vain", role_.name,
+                      key);
+    }
+    return notes_[key];
+  }
+
+  void train(const wire::Begin& begin) {
+    AllReduceOptions options;
+    options.grid = parts_.grid;
+    options.plan.epoch = begin.plan().epoch();
+    options.plan.start = begin.plan().start();
+    RingOptions ring_options;
+    for (const auto& entry : begin.plan().entries()) {
+      if (entry.worker() == member_.incarnation()) {
+        ring_options.rank = static_cast<std::uint32_t>(options.plan.entries.size());
+      }
+      options.plan.entries.push_back({entry.worker(), entry.weight()});
+    }
+    options.incarnation = member_.incarnation();
+    options.rules = parts_.rules;
+    options.optimizer = role_.config.optimizer;
+    options.groups = parts_.groups;
+    options.version = begin.version();
+    options.last_version = parts_.last_version;
+    options.factored = choose_factored(parts_.model->matrices(), parts_.grid.batch,
+                                       options.plan.entries.size(), role_.config.factors);
+    options.multiply = [this](const Matrix& matrix, const Factors& factors,
+                              std::span<float> gradient) {
+      parts_.model->multiply(matrix, factors, gradient);
+    };
+    ring_options.size = static_cast<std::uint32_t>(options.plan.entries.size());
+    ring_options.host = role_.config.listen;
+    ring_options.deadline = role_.config.deadline;
+    ring_options.name = role_.name;
+    ring_options.wire = role_.config.wire;
+    spdlog::info("begins at version {}, rank {} of a ring of {}", begin.version(),
+                 ring_options.rank, ring_options.size);
+    Ring ring(ring_options, *this);
+    Buffer values = Buffer::floats(parts_.chunks.floats());
+    Buffer state = Buffer::floats(parts_.chunks.floats() * Optimizer(options.optimizer).slots());
+    load(values, state);
+    open_exchange(options, ring, std::move(values), std::move(state));
+    try {
+      run_worker_loop({*dataset_, parts_.order, parts_.grid, *parts_.model, *exchange_,
+                       role_.config.loader, false},
+                      counts_);
+    } catch (const CommError&) {
+      close_exchange();
+      if (!aborted_) throw;
+    }
+    spdlog::info("ends after {} shares, {} examples", counts_.shares.load(),
+                 counts_.examples.load());
+    close_exchange();
+  }
+
+  void load(Buffer& values, Buffer& state) {
+    if (role_.config.resume.empty()) {
+      return parts_.model->initialize(role_.config.seed, values.as_floats());
+    }
+    const CheckpointReader reader(find_checkpoint(role_.config.resume));
+    const Range all{0, parts_.chunks.floats()};
+    reader.read(0, all, values.as_floats());
+    if (reader.info().optimizer != name_of(role_.config.optimizer.kind)) return;
+    for (std::uint64_t slot = 0; slot < state.as_floats().size() / all.size(); ++slot) {
+      reader.read(1 + slot, all, state.as_floats().subspan(slot * all.size(), all.size()));
+    }
+  }
+
+  void open_exchange(const AllReduceOptions& options, Ring& ring, Buffer values, Buffer state) {
+    const std::lock_guard lock(mutex_);
+    exchange_ = std::make_unique<AllReduce>(
+        options, parts_.schedule, ring, std::move(values), std::move(state),
+        [this](std::uint64_t version, const Loss& loss, bool skipped) {
+          if (keeper_) {
+            keeper_->step_done(version, loss, skipped, exchange_->parameters(), exchange_->state());
+          }
+        });
+    if (aborted_) exchange_->abort("the run is stopped");
+  }
+
+  // What it has reached is kept for the last checkpoint.
+  void close_exchange() {
+    if (!exchange_) return;
+    exchange_->halt();
+    if (keeper_) {
+      keeper_->stopped(exchange_->version(), exchange_->parameters(), exchange_->state());
+    }
+    const std::lock_guard lock(mutex_);
+    carried_ = exchange_->counters();
+    exchange_.reset();
+  }
+
+  RoleContext role_;
+  RunParts parts_;
+  std::unique_ptr<Dataset> dataset_;
+  LoopCounts counts_;
+  std::atomic<bool> quiet_ = false;
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::map<std::string, std::string> notes_;
+  bool aborted_ = false;
+  std::string failure_;
+  std::unique_ptr<AllReduce> exchange_;
+  LinkCounters carried_;  // over the ring
+  Member member_;
+  std::unique_ptr<Keeper> keeper_;
+};
+
+}  // namespace
+
+void run_ring_worker(const RoleContext& role) {
+  block_signals({SIGTERM});
+  RingWorkerRole(role).run();
+}
+
+}  // namespace paceline

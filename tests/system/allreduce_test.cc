@@ -1,0 +1,102 @@
+// Runs whose workers sum their gradients over a ring.
+#include <gmock/gmock.h>
+#include <signal.h>
+
+#include <cmath>
+
+#include "system/run_fixture.h"
+
+namespace paceline {
+namespace {
+
+using ::testing::HasSubstr;
+
+void expect_close(const std::vector<float>& a, const std::vector<float>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  double largest = 0;
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(a[i])));
+    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  }
+  EXPECT_LT(most / largest, 2e-5);
+}
+
+class AllReduceRun : public SyntheticRun {
+ protected:
+  bool has_begun(const std::string& name) const {
+    return eventually(20, [&] {
+      std::ifstream in(path(name) / "metrics.jsonl");
+      for (std::string line; std::getline(in, line);) {
+        if (line.find("progress") != std::string::npos) return true;
+      }
+      return false;
+    });
+  }
+  Arguments endless(const std::string& name) const {
+    return train(name, {"--exchange", "allreduce", "--workers", "3", "--epochs", "100000",
+                        "--checkpoint-every", "0", "--deadline", "5s"});
+  }
+};
+
+TEST_F(AllReduceRun, EndsWithTheWeightsOfOneProcess) {
+  run("one", {"--exchange", "local", "--workers", "1", "--optimizer", "momentum"});
+  for (const char* workers : {"1", "2", "3"}) {
+    const std::string name = std::string("ring") + workers;
+    run(name, {"--exchange", "allreduce", "--workers", workers, "--optimizer", "momentum"});
+    expect_close(parameters("one"), parameters(name));
+    EXPECT_EQ(summary(name)["examples"], 3 * 997);
+    EXPECT_EQ(summary(name)["test_accuracy"], summary("one")["test_accuracy"]);
+  }
+}
+
+TEST_F(AllReduceRun, IsResumedWithAnotherNumberOfWorkers) {
+  PacelineProcess process(dir_.path(), endless("first"));
+  ASSERT_TRUE(has_begun("first"));
+  const auto roles = process.roles("", 5);
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  for (const pid_t role : roles) EXPECT_FALSE(alive(role));
+  const std::uint64_t done = summary("first")["examples_total"];
+  EXPECT_GT(done, 0U);
+  const std::uint64_t epochs = done / 997 + 3;
+  const Result resumed =
+      paceline({"train", "--resume", path("first").string(), "--run-dir", path("second").string(),
+                "--quiet", "--workers", "2", "--epochs", std::to_string(epochs)});
+  ASSERT_EQ(resumed.code, 0) << resumed.output;
+  EXPECT_EQ(summary("second")["examples_total"], epochs * 997);
+  run("whole", {"--exchange", "local", "--workers", "1", "--epochs", std::to_string(epochs)});
+  expect_close(parameters("second"), parameters("whole"));
+}
+
+TEST_F(AllReduceRun, AKilledWorkerEndsItAndIsNamed) {
+  PacelineProcess process(dir_.path(), endless("run"));
+  ASSERT_TRUE(has_begun("run"));
+  const auto roles = process.roles("", 5);
+  ::kill(process.roles("worker2", 1)[0], SIGKILL);
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), HasSubstr("worker2"));
+  for (const pid_t role : roles) EXPECT_FALSE(alive(role));
+  EXPECT_EQ(summary("run")["status"], "incomplete");
+}
+
+TEST_F(AllReduceRun, AStoppedWorkerEndsItWithinTheDeadline) {
+  PacelineProcess process(dir_.path(), endless("run"));
+  ASSERT_TRUE(has_begun("run"));
+  const pid_t worker = process.roles("worker1", 1)[0];
+  ::kill(worker, SIGSTOP);
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), HasSubstr("worker1"));
+  EXPECT_FALSE(alive(worker));
+}
+
+TEST_F(AllReduceRun, SixteenBitsOnTheWireLearnAsWell) {
+  run("whole", {"--exchange", "allreduce", "--workers", "2"});
+  run("half", {"--exchange", "allreduce", "--workers", "2", "--wire", "bf16"});
+  EXPECT_NEAR(summary("half")["train_loss"].get<double>(),
+              summary("whole")["train_loss"].get<double>(), 0.01);
+  EXPECT_NE(parameters("half"), parameters("whole"));
+}
+
+}  // namespace
+}  // namespace paceline
