@@ -81,7 +81,13 @@ void run_bench(std::span<const Figure> figures, const BenchRequest& request, std
 
 void run_bench(const BenchRequest& request, std::ostream& out, std::ostream& err) {
   Runner runner;
-  run_bench(make_figures({places_of(request, err), runner}), request, out, err);
+  const BenchPlaces places = places_of(request, err);
+  const Sides sides(places, runner);
+  std::vector<Figure> figures = make_figures(sides);
+  for (Figure& figure : make_deep_figures(sides, HostSides(places, runner))) {
+    figures.push_back(std::move(figure));
+  }
+  run_bench(figures, request, out, err);
 }
 
 }  // namespace paceline

@@ -27,7 +27,7 @@ void run_bench(const BenchRequest& request, std::ostream& out, std::ostream& err
 
 // The same for figures from elsewhere.
 void run_bench(std::span<const Figure> figures, const BenchRequest& request, std::ostream& out,
-               std::ostream& err, int pairs = kPairs);
+               std::ostream& err, int pairs = 1000);
 
 // A warning when so many processes are running that figures mean little, or nothing.
 std::string load_warning(double load, unsigned cores);

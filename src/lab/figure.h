@@ -41,6 +41,7 @@ struct Figure {
   Side peer{};  // of kOursAlone: nobody
   // Throws an Error when the two sides did not do the same work; may be empty.
   std::function<void(const Sample& ours, const Sample& peer)> agree{};
+  int pairs = 9;  // of measurements
 };
 
 // NaN reaches no target.

@@ -4,10 +4,12 @@
 #include <vector>
 
 #include "lab/figure.h"
+#include "lab/host_sides.h"
 #include "lab/sides.h"
 
 namespace paceline {
 
 std::vector<Figure> make_figures(const Sides& sides);
+std::vector<Figure> make_deep_figures(const Sides& sides, const HostSides& hosts);
 
 }  // namespace paceline

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -63,7 +64,8 @@ std::string progress_line(const Figure& figure, const Pairs& pairs, int count) {
 }  // namespace
 
 Result measure(const Figure& figure, const std::function<void(std::string_view)>& progress,
-               int count) {
+               int most) {
+  const int count = std::min(most, figure.pairs);
   Pairs pairs;
   Result result;
   try {

@@ -11,8 +11,6 @@
 
 namespace paceline {
 
-inline constexpr int kPairs = 9;
-
 struct Result {
   Spread value;  // of the pairs' values
   Spread ours;
@@ -22,10 +20,11 @@ struct Result {
   bool measured() const { return reason.empty(); }
 };
 
-// `progress` receives one line per pair. A side that fails, or reports what is not a
+// As many pairs as the figure says, but at most `most`. `progress` receives one line per
+// pair. A side that fails, or reports what is not a
 // positive number, leaves the figure unmeasured; only Interrupted is thrown.
 Result measure(const Figure& figure, const std::function<void(std::string_view)>& progress,
-               int pairs = kPairs);
+               int most = 1000);
 
 // A figure that could not be measured is short of its target.
 bool is_ok(const Figure& figure, const Result& result);

@@ -39,6 +39,7 @@ Command command_for(const Program& program, const fs::path& output) {
   if (program.one_core) {
     command.arguments.insert(command.arguments.end(), {"taskset", "-c", chosen_core()});
   }
+  command.arguments.insert(command.arguments.end(), program.prefix.begin(), program.prefix.end());
   command.arguments.push_back(program.file.string());
   command.arguments.insert(command.arguments.end(), program.arguments.begin(),
                            program.arguments.end());

@@ -20,7 +20,8 @@ namespace paceline {
 struct Program {
   std::filesystem::path file;
   std::vector<std::string> arguments{};
-  bool one_core = false;  // pinned to one, with all its processes
+  std::vector<std::string> prefix{};  // words before the program: where it runs
+  bool one_core = false;              // pinned to one, with all its processes
   Duration limit = std::chrono::minutes(5);
 };
 

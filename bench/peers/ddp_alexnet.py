@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+"""AlexNet with PyTorch's DistributedDataParallel over Gloo: one process per host, on made-up
+images. The peer of `paceline train alexnet --hosts …`.
+
+    ddp_alexnet.py RANK SIZE MASTER BATCH STEPS [--fp16]
+
+BATCH is that of one host. --fp16 compresses gradients with DDP's own hook. Rank 0 prints
+{"seconds_per_step": …, "examples_per_second": …}, the median, after two steps to warm up.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import time
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+from torch.nn.parallel import DistributedDataParallel
+
+WARM_UP = 2
+
+
+def alexnet():
+    return nn.Sequential(
+        nn.Conv2d(3, 64, 11, 4, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
+        nn.Conv2d(64, 192, 5, padding=2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
+        nn.Conv2d(192, 384, 3, padding=1), nn.ReLU(inplace=True),
+        nn.Conv2d(384, 256, 3, padding=1), nn.ReLU(inplace=True),
+        nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
+        nn.AdaptiveAvgPool2d((6, 6)), nn.Flatten(),
+        nn.Dropout(), nn.Linear(256 * 6 * 6, 4096), nn.ReLU(inplace=True),
+        nn.Dropout(), nn.Linear(4096, 4096), nn.ReLU(inplace=True),
+        nn.Linear(4096, 1000),
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rank", type=int)
+    parser.add_argument("size", type=int)
+    parser.add_argument("master")
+    parser.add_argument("batch", type=int)
+    parser.add_argument("steps", type=int)
+    parser.add_argument("--fp16", action="store_true")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(1)
+    os.environ.update(MASTER_ADDR=options.master, MASTER_PORT="29500",
+                      GLOO_SOCKET_IFNAME="eth0")
+    dist.init_process_group("gloo", rank=options.rank, world_size=options.size)
+    model = DistributedDataParallel(alexnet(), broadcast_buffers=False,
+                                    gradient_as_bucket_view=True)
+    if options.fp16:
+        model.register_comm_hook(None, default_hooks.fp16_compress_hook)
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    images = torch.randint(0, 256, (options.batch, 3, 224, 224), dtype=torch.uint8)
+    labels = torch.randint(0, 1000, (options.batch,))
+    entropy = nn.CrossEntropyLoss()
+    times = []
+    for step in range(options.steps + WARM_UP):
+        begin = time.perf_counter()
+        optimizer.zero_grad()
+        entropy(model(images.float().mul_(2 / 255).sub_(1)), labels).backward()
+        optimizer.step()
+        if step >= WARM_UP:
+            times.append(time.perf_counter() - begin)
+    if options.rank == 0:
+        median = statistics.median(times)
+        print(json.dumps({"seconds_per_step": median,
+                          "examples_per_second": options.size * options.batch / median}))
+    dist.barrier()
+
+
+main()

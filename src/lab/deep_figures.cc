@@ -1,0 +1,198 @@
+// Deep models on one core, and between hosts.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "lab/figures.h"
+#include "lab/statistics.h"
+
+namespace paceline {
+namespace {
+
+constexpr double kAlexNetFloats = 61'100'840;
+constexpr double kGigabit = 1e9;
+
+Figure alexnet(const Sides& sides, const std::string& batch, double target) {
+  const auto side = [&](const char* program) {
+    return sides.program({program, {"alexnet", batch, "5"}, "seconds_per_step", 1, true});
+  };
+  return {
+      .name = "deep.alexnet" + batch,
+      .what = fmt::format("training step of AlexNet, batch {}, one core, against PyTorch", batch),
+      .comparison = Comparison::kAtLeast,
+      .target = target,
+      .unit = "×",
+      .relation = Relation::kPeerByOurs,
+      .side_unit = "s/step",
+      .ours = {"paceline", side("deep_bench")},
+      .peer = {"pytorch", side("torch_deep.py")},
+      .pairs = 3};
+}
+
+Figure lstm(const Sides& sides, const std::string& name, const std::string& what, double target,
+            Side peer) {
+  return {
+      .name = "deep." + name,
+      .what = "LSTM, embedding 128, hidden 256, length 100, batch 32, one core, " + what,
+      .comparison = Comparison::kAtLeast,
+      .target = target,
+      .unit = "×",
+      .relation = Relation::kPeerByOurs,
+      .side_unit = "ms/step",
+      .ours = {"fused",
+               sides.program({"deep_bench", {"lstm", "32", "20"}, "seconds_per_step", 1e3, true})},
+      .peer = std::move(peer),
+      .pairs = 5};
+}
+
+Figure lstm_vs_torch(const Sides& sides) {
+  return lstm(
+      sides, "lstm_vs_torch", "against nn.LSTM", 1.15,
+      {"pytorch",
+       sides.program({"torch_deep.py", {"lstm", "32", "20"}, "seconds_per_step", 1e3, true})});
+}
+
+Figure lstm_fused_vs_step(const Sides& sides) {
+  return lstm(
+      sides, "lstm_fused_vs_step", "against the same step by step", 1.4,
+      {"step",
+       sides.program({"deep_bench", {"lstm-step", "32", "20"}, "seconds_per_step", 1e3, true})});
+}
+
+Figure translation(const Sides& sides) {
+  const auto side = [&](const char* program) {
+    return sides.program({program, {"translation", "64", "5"}, "seconds_per_step", 1, true});
+  };
+  return {.name = "deep.translation",
+          .what = "step of the small translation model, batch 64, one core, against PyTorch",
+          .comparison = Comparison::kAtLeast,
+          .target = 1.0,
+          .unit = "×",
+          .relation = Relation::kPeerByOurs,
+          .side_unit = "s/step",
+          .ours = {"paceline", side("deep_bench")},
+          .peer = {"pytorch", side("torch_deep.py")},
+          .pairs = 5};
+}
+
+HostProbe ring(std::vector<std::string> more = {}) {
+  HostProbe probe{"ring_bench",
+                  {"RANK", "SIZE", "ADDRESS", "NOTES", fmt::format("{:.0f}", kAlexNetFloats), "3"},
+                  "seconds_per_round"};
+  probe.arguments.insert(probe.arguments.end(), more.begin(), more.end());
+  return probe;
+}
+
+// With two hosts every one sends as much as there is, and receives as much.
+Figure allreduce_dense(const HostSides& hosts) {
+  return {.name = "hosts.allreduce_dense",
+          .what = "sum of 244 MB over two hosts at 1 Gbit/s, against what the link carries",
+          .comparison = Comparison::kAtMost,
+          .target = 1.05,
+          .unit = "×",
+          .relation = Relation::kOursByPeer,
+          .side_unit = "s",
+          .ours = {"paceline", hosts.program(kGigabit, ring())},
+          .peer = {"iperf3", hosts.link(kGigabit, kAlexNetFloats * sizeof(float))},
+          .pairs = 3};
+}
+
+Figure allreduce_bf16(const HostSides& hosts) {
+  return {.name = "hosts.allreduce_bf16",
+          .what = "that sum with 16 bits per number, against 32",
+          .comparison = Comparison::kAtLeast,
+          .target = 1.9,
+          .unit = "×",
+          .relation = Relation::kPeerByOurs,
+          .side_unit = "s",
+          .ours = {"bf16", hosts.program(kGigabit, ring({"bf16"}))},
+          .peer = {"float", hosts.program(kGigabit, ring())},
+          .pairs = 3};
+}
+
+constexpr double kStepsPerEpoch = 4;  // of 256 images, batch 64
+
+// The median of all epochs but the first, in which everything is warmed up.
+double seconds_per_step(const nlohmann::json& summary) {
+  std::vector<double> epochs;
+  for (const nlohmann::json& epoch : summary.at("epoch_results")) {
+    if (epoch.at("epoch") != 1) epochs.push_back(number_in(epoch, "seconds", "paceline"));
+  }
+  if (epochs.empty()) throw Error("the run had too few epochs");
+  return spread_of(epochs).median / kStepsPerEpoch;
+}
+
+struct HostRun {
+  std::string name;
+  std::string what;
+  double gbit;
+  std::vector<std::string> words;  // for `paceline train alexnet`
+};
+
+// Steps of AlexNet, batch 32 per host, against DDP's.
+Figure alexnet_on_hosts(const HostSides& hosts, const HostRun& run) {
+  std::vector<std::string> words = {"alexnet", "--batch",    "64",  "--workers",
+                                    "2",       "--epochs",   "4",   "--synthetic-test-examples",
+                                    "2",       "--deadline", "5min"};
+  words.insert(words.end(), run.words.begin(), run.words.end());
+  const double rate = run.gbit * 1e9;
+  return {.name = "hosts." + run.name,
+          .what = fmt::format("step of AlexNet, batch 32 per host, {} Gbit/s, {}, against DDP",
+                              run.gbit, run.what),
+          .unit = "×",
+          .side_unit = "s/step",
+          .ours = {"paceline", hosts.training(rate, words, seconds_per_step)},
+          .peer = {"ddp", hosts.program(rate, {"ddp_alexnet.py",
+                                               {"RANK", "SIZE", "FIRST", "32", "5"},
+                                               "seconds_per_step"})},
+          .pairs = 3};
+}
+
+Figure at_most(Figure figure, double target) {
+  figure.comparison = Comparison::kAtMost;
+  figure.relation = Relation::kOursByPeer;
+  figure.target = target;
+  return figure;
+}
+
+Figure times_faster(Figure figure, double target) {
+  figure.comparison = Comparison::kAtLeast;
+  figure.relation = Relation::kPeerByOurs;
+  figure.target = target;
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Figure> make_deep_figures(const Sides& sides, const HostSides& hosts) {
+  return {
+      alexnet(sides, "32", 1.0),
+      alexnet(sides, "128", 1.07),
+      lstm_vs_torch(sides),
+      lstm_fused_vs_step(sides),
+      translation(sides),
+      allreduce_dense(hosts),
+      allreduce_bf16(hosts),
+      at_most(alexnet_on_hosts(hosts, {"alexnet_dense",
+                                       "all-reduce",
+                                       1,
+                                       {"--exchange", "allreduce", "--factors", "never"}}),
+              1.0),
+      at_most(
+          alexnet_on_hosts(
+              hosts, {"alexnet_ps", "a server on each", 1, {"--exchange", "ps", "--servers", "2"}}),
+          0.95),
+      times_faster(alexnet_on_hosts(hosts, {"alexnet_factors_1g",
+                                            "factors",
+                                            1,
+                                            {"--exchange", "allreduce", "--link-gbit", "1"}}),
+                   2),
+      times_faster(alexnet_on_hosts(hosts, {"alexnet_factors_200m",
+                                            "factors",
+                                            0.2,
+                                            {"--exchange", "allreduce", "--link-gbit", "0.2"}}),
+                   6)};
+}
+
+}  // namespace paceline
