@@ -10,14 +10,14 @@ SOURCES = $(shell find src apps tests bench tools -name '*.h' -o -name '*.cc' 2>
 GCC_ONLY =  -Wno-(stringop-overread|stringop-overflow|restrict)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-asan test-tsan ci check format tidy clean packages
+.PHONY: help build test test-asan test-tsan ci check format tidy clean packages torch-packages
 .NOTPARALLEL:
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: packages ## build everything, optimized, into build/release
-	$(LOCKED) sh -c 'cmake --preset release -DPACELINE_TESTS=ON && \
+build: torch-packages ## build everything, optimized, into build/release
+	$(LOCKED) sh -c 'cmake --preset release -DPACELINE_TESTS=ON -DPACELINE_TORCH=ON && \
 	  cmake --build build/release -j $(JOBS)'
 
 test: check build ## checks and all tests: what CI runs
@@ -55,3 +55,6 @@ clean: ## delete everything that was built
 
 packages:
 	@tools/packages install build test
+
+torch-packages:
+	@tools/packages install build test torch

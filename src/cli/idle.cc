@@ -33,9 +33,12 @@ void check_idle(const RunConfig& c, const NamedSettings& named) {
   refuse_unless(named, c.mode == Mode::kSsp, {"staleness"}, "--mode ssp");
   refuse_unless(named, c.mode != Mode::kSync, {"lease-block", "worker-eval"},
                 "--mode async or --mode ssp");
-  refuse_unless(named, c.exchange == ExchangeKind::kPs, {"servers", "transport", "listen", "port"},
-                "--exchange ps");
-  refuse_unless(named, c.transport == Transport::kTcp, {"listen", "port", "insecure"},
+  refuse_unless(named, c.exchange != ExchangeKind::kLocal, {"transport", "listen", "port"},
+                "--exchange ps or --exchange allreduce");
+  refuse_unless(named, c.exchange == ExchangeKind::kPs, {"servers"}, "--exchange ps");
+  refuse_unless(named, c.exchange == ExchangeKind::kAllReduce, {"wire", "factors", "link-gbit"},
+                "--exchange allreduce");
+  refuse_unless(named, c.transport == Transport::kTcp, {"listen", "hosts", "port", "insecure"},
                 "--transport tcp");
   refuse_unless(named, c.reduction == Reduction::kSum, {"sum-factor"}, "--reduction sum");
   refuse_unless(named, c.order.kind == OrderKind::kBlocks, {"order-block", "order-window"},
@@ -49,9 +52,19 @@ void check_idle(const RunConfig& c, const NamedSettings& named) {
                 "--schedule step");
   refuse_unless(named, schedule == ScheduleKind::kCosine, {"final-rate"}, "--schedule cosine");
   refuse_unless(named, c.data.name == "idx", {"data-classes"}, "--data idx");
+  const bool own_texts = c.data.name == "reviews" || c.data.name == "sentences";
+  refuse_unless(named, own_texts, {"data-file", "test-file", "test-share"},
+                "--data reviews or --data sentences");
+  refuse_unless(named, own_texts || c.data.name == "imdb",
+                {"vocabulary", "length", "cut", "balanced"},
+                "--data imdb, --data reviews or --data sentences");
+  refuse_unless(named, c.model.name == "sentiment" || c.model.name == "translation",
+                {"embedding", "hidden", "rnn"}, "--model sentiment or --model translation");
+  refuse_unless(named, c.model.name == "sentiment" || c.model.name == "alexnet", {"dropout"},
+                "--model sentiment or --model alexnet");
   refuse_unless(named, c.data.name == "synthetic",
                 {"synthetic-examples", "synthetic-test-examples", "synthetic-width",
-                 "synthetic-classes", "synthetic-seed"},
+                 "synthetic-image", "synthetic-classes", "synthetic-seed"},
                 "--data synthetic");
 }
 

@@ -69,6 +69,7 @@ struct RoleOptions {
   std::filesystem::path config;  // the run's config.toml
   RunConfig run;                 // its content
   std::string chief;             // address of the chief; empty for the chief itself
+  std::string listen;            // the address to bind to; empty: that of the config
   int announce_fd = -1;          // where to write the own address when it is known; -1: nowhere
 };
 

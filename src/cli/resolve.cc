@@ -3,9 +3,12 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "cli/recipe.h"
 #include "cli/settings.h"
+#include "data/known_sets.h"
 
 namespace paceline {
 namespace {
@@ -73,7 +76,10 @@ RunConfig resolve(const ConfigSources& sources, const Environment& environment) 
 void choose_data_dir(DataOptions& data, const Environment& environment) {
   if (!data.dir.empty() || data.name == "idx") return;
   data.dir = environment.cache_dir;
-  if (data.name != "synthetic") require_data_dir(data.dir);
+  const auto fetched = known_set_names();
+  if (std::find(fetched.begin(), fetched.end(), data.name) != fetched.end()) {
+    require_data_dir(data.dir);
+  }
 }
 
 fs::path default_run_dir(const std::string& recipe, std::chrono::system_clock::time_point now) {

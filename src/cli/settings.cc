@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/text.h"
+#include "data/open.h"
+#include "model/registry.h"
+
 namespace paceline {
 namespace {
 
@@ -24,8 +28,7 @@ Setting with_default(Setting setting, std::string text) {
 
 std::vector<Setting> data_settings() {
   return {
-      text("data", FIELD(data.name), "what is learned from",
-           {"mnist", "fashion-mnist", "synthetic", "idx"}),
+      text("data", FIELD(data.name), "what is learned from", dataset_names()),
       with_default(path("data-dir", FIELD(data.dir),
                         "where datasets are kept; idx: folder of the four files"),
                    "~/.cache/paceline"),
@@ -37,10 +40,27 @@ std::vector<Setting> data_settings() {
               "synthetic: test examples", 1),
       integer("synthetic-width", FIELD(data.synthetic.width), "synthetic: bytes per example", 1,
               1U << 20),
+      integer("synthetic-image", FIELD(data.synthetic.image),
+              "synthetic: colour images of N × N pixels; 0: plain bytes", 0, 1024),
       integer("synthetic-classes", FIELD(data.synthetic.classes), "synthetic: number of labels", 2,
               1U << 16),
       integer("synthetic-seed", FIELD(data.synthetic.seed),
               "synthetic: another seed, other examples"),
+      path("data-file", FIELD(data.text.file),
+           "reviews, sentences: LABEL<tab>TEXT or SENTENCE<tab>TRANSLATION; plain or .gz"),
+      path("test-file", FIELD(data.text.test_file),
+           "reviews, sentences: what is tested on; none: a part of --data-file"),
+      number("test-share", FIELD(data.text.test_share),
+             "reviews, sentences: the part of --data-file that is tested on", kFraction),
+      integer("vocabulary", FIELD(data.text.vocabulary),
+              "texts: most frequent words that are told apart, and four special tokens", 5,
+              1U << 24),
+      integer("length", FIELD(data.text.length), "texts: words that are kept, at most", 1,
+              1U << 16),
+      choice("cut", FIELD(data.text.cut), "texts: what is cut off when one is longer",
+             {"end", "start"}),
+      boolean("balanced", FIELD(data.text.balanced),
+              "reviews: both labels weigh the same, however many examples they have"),
       choice("order", FIELD(order.kind), "order of the examples in an epoch",
              {"full", "blocks", "sequential"}),
       integer("order-block", FIELD(order.block), "blocks: examples per block", 1),
@@ -52,7 +72,16 @@ std::vector<Setting> data_settings() {
 
 std::vector<Setting> learning_settings() {
   return {
-      text("model", FIELD(model), "what is learned", {"softmax"}),
+      text("model", FIELD(model.name),
+           "what is learned: " + join(model_names(), ", ") + ", or a TorchScript FILE.pt"),
+      number("dropout", FIELD(model.dropout),
+             "alexnet, sentiment: share of units left out while training", kFraction),
+      integer("embedding", FIELD(model.embedding), "sentiment, translation: numbers per word", 1,
+              1U << 14),
+      integer("hidden", FIELD(model.hidden), "sentiment, translation: units of a recurrent layer",
+              1, 1U << 14),
+      choice("rnn", FIELD(model.rnn), "recurrent layers: all times at once, or step by step",
+             {"fused", "step"}),
       integer("seed", FIELD(seed), "of the starting values and of the order"),
       integer("batch", FIELD(batch), "examples per step, over all workers", 1),
       integer("tile", FIELD(tile), "examples per tile; 0: at most 64 tiles per step"),
@@ -94,8 +123,8 @@ std::vector<Setting> optimizer_settings() {
 
 std::vector<Setting> exchange_settings() {
   return {
-      choice("exchange", FIELD(exchange), "parameter servers, or threads that share memory",
-             {"ps", "local"}),
+      choice("exchange", FIELD(exchange), "parameter servers, threads that share memory, or a ring",
+             {"ps", "local", "allreduce"}),
       choice("mode", FIELD(mode), "when workers see each other's updates",
              {"sync", "async", "ssp"}),
       integer("staleness", FIELD(staleness), "ssp: steps a worker may be ahead of the slowest"),
@@ -103,6 +132,13 @@ std::vector<Setting> exchange_settings() {
       integer("workers", FIELD(workers), "processes or threads that compute gradients", 1, 1024),
       integer("servers", FIELD(servers), "processes that keep the parameters", 1, 256),
       integer("lease-block", FIELD(lease_block), "async, ssp: steps leased ahead at a time", 1),
+      choice("wire", FIELD(wire), "allreduce: gradients on their way as 32 or 16 bits each",
+             {"float", "bf16"}),
+      choice("factors", FIELD(factors.choice),
+             "allreduce: exchange what fully connected layers' gradients are products of",
+             {"auto", "never", "always"}),
+      number("link-gbit", FIELD(factors.link_gbit),
+             "allreduce: Gbit/s of a worker's link; --factors auto goes by it", kPositive),
       boolean("worker-eval", FIELD(worker_eval), "async, ssp: each worker tests its own view"),
   };
 }
@@ -112,6 +148,7 @@ std::vector<Setting> process_settings() {
   return {
       choice("transport", FIELD(transport), "sockets between the roles", {"unix", "tcp"}),
       text("listen", FIELD(listen), "tcp: address the roles bind to"),
+      text("hosts", FIELD(hosts), "tcp: emulated hosts, as ADDRESS netns=NAME cores=LIST; …"),
       integer("port", FIELD(port), "tcp: port of the chief; 0: any that is free", 0, 65535),
       boolean("insecure", FIELD(insecure), "allow addresses other than loopback"),
       duration("heartbeat", FIELD(heartbeat), "how often a role says that it lives", 1ms),

@@ -5,6 +5,8 @@
 #include "base/units.h"
 #include "cli/resolve.h"
 #include "cli/settings.h"
+#include "cluster/hosts.h"
+#include "model/registry.h"
 
 namespace paceline {
 namespace {
@@ -19,6 +21,9 @@ void check_exchange(const RunConfig& c) {
         "--deterministic needs --mode sync: the order of asynchronous updates is "
         "not fixed");
   }
+  if (c.exchange == ExchangeKind::kAllReduce && (c.mode != Mode::kSync || c.deterministic)) {
+    throw ConfigError("--exchange allreduce has --mode sync alone, without --deterministic");
+  }
   if (c.exchange == ExchangeKind::kLocal && c.mode == Mode::kSsp) {
     throw ConfigError(
         "--exchange local has the modes sync and async; --mode ssp needs "
@@ -32,9 +37,27 @@ void check_exchange(const RunConfig& c) {
   }
 }
 
+void check_hosts(const RunConfig& c) {
+  const std::vector<Host> hosts = parse_hosts(c.hosts);
+  if (c.transport != Transport::kTcp) return;  // they have no effect
+  for (const Host& host : hosts) {
+    if (!is_loopback(host.address) && !c.insecure) {
+      throw ConfigError(
+          "connections to the host {} are not encrypted: add --insecure in a network you trust",
+          host.address);
+    }
+  }
+}
+
 void check_data(const RunConfig& c) {
   if (c.data.name == "idx" && c.data.dir.empty()) {
     throw ConfigError("--data idx needs --data-dir, the folder with the four IDX files");
+  }
+  const bool own_texts = c.data.name == "reviews" || c.data.name == "sentences";
+  if (own_texts && c.data.text.file.empty()) {
+    throw ConfigError(
+        "--data {} needs --data-file, a file with {}", c.data.name,
+        c.data.name == "reviews" ? "LABEL<tab>TEXT lines" : "SENTENCE<tab>TRANSLATION lines");
   }
 }
 
@@ -65,9 +88,11 @@ void check_times(const RunConfig& c) {
 }  // namespace
 
 void validate(const RunConfig& config) {
+  check_model_name(config.model.name);
   check_data(config);
   check_learning(config);
   check_exchange(config);
+  check_hosts(config);
   check_times(config);
 }
 

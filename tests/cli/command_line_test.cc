@@ -110,7 +110,9 @@ TEST(CommandLine, EverySettingIsAFlagOfTrain) {
 }
 
 TEST(CommandLine, TrainNeedsSomethingToTrain) {
-  EXPECT_EQ(refusal({"train"}), "train what? Name a recipe: fashion-mnist, mnist, synthetic");
+  EXPECT_EQ(refusal({"train"}),
+            "train what? Name a recipe: alexnet, fashion-mnist, mnist, sentiment, "
+            "synthetic, translation, translation-large");
 }
 
 TEST(CommandLine, UnknownWordsAreRefusedWithASuggestion) {
@@ -142,7 +144,7 @@ TEST(CommandLine, MissingAndSuperfluousWordsAreRefused) {
             "predict needs --input: images in IDX format, gzipped or not (see 'paceline predict "
             "--help')");
   EXPECT_EQ(refusal({"data", "get"}),
-            "data get needs NAME: mnist, fashion-mnist (see 'paceline data get --help')");
+            "data get needs NAME: mnist, fashion-mnist, imdb (see 'paceline data get --help')");
   EXPECT_EQ(refusal({"train", "mnist", "another", "-x"}),
             "train has no use for 'another', '-x' (see 'paceline train --help')");
   EXPECT_THAT(refusal({"train", "mnist", "--batch", "-1"}),

@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{{{"exchange", "local"}, {"servers", "2"}},
                       "--servers has no effect without --exchange ps"},
         Contradiction{{{"exchange", "local"}, {"transport", "tcp"}},
-                      "--transport has no effect without --exchange ps"},
+                      "--transport has no effect without --exchange ps or --exchange allreduce"},
         Contradiction{{{"listen", "127.0.0.1"}}, "--listen has no effect without --transport tcp"},
         Contradiction{{{"insecure", "true"}}, "--insecure has no effect without --transport tcp"},
         Contradiction{{{"sum-factor", "2"}}, "--sum-factor has no effect without --reduction sum"},

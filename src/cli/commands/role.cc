@@ -19,6 +19,8 @@ void add_role_command(CLI::App& root, const CommandContext& context) {
       ->required();
   command.add_option("--name", options->name, "e.g. server0")->option_text("NAME")->required();
   command.add_option("--chief", options->chief, "address of the chief")->option_text("ADDRESS");
+  command.add_option("--listen", options->listen, "address to bind to [that of the config]")
+      ->option_text("ADDRESS");
   command.add_option("--announce-fd", options->announce_fd, "descriptor to write the address to")
       ->option_text("N");
   command.final_callback([options, context] {
@@ -27,6 +29,7 @@ void add_role_command(CLI::App& root, const CommandContext& context) {
       throw ConfigError("role {} needs --chief ADDRESS", options->role);
     }
     options->run = read_config(options->config);
+    if (!options->listen.empty()) options->run.listen = options->listen;
     context.parsed = *options;
   });
 }
