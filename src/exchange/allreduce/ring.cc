@@ -4,7 +4,6 @@
 #include <gloo/allreduce.h>
 #include <gloo/common/error.h>
 #include <gloo/math.h>
-#include <gloo/rendezvous/context.h>
 #include <gloo/transport/tcp/device.h>
 
 #include <atomic>
@@ -14,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "exchange/allreduce/abortable.h"
 #include "optim/bf16.h"
 
 namespace paceline {
@@ -51,7 +51,7 @@ class Store final : public gloo::rendezvous::Store {
 
 struct Ring::Impl {
   RingOptions options;
-  std::shared_ptr<gloo::rendezvous::Context> context;
+  std::shared_ptr<AbortableContext> context;
   std::vector<Bf16> halves{};  // of what is being summed
   std::atomic<std::uint64_t> sent = 0;
   std::atomic<std::uint64_t> received = 0;
@@ -69,11 +69,12 @@ Ring::Ring(const RingOptions& options, RingNotes& notes) : impl_(std::make_uniqu
     gloo::transport::tcp::attr attributes;
     attributes.hostname = options.host;
     auto device = gloo::transport::tcp::CreateDevice(attributes);
-    impl_->context = std::make_shared<gloo::rendezvous::Context>(static_cast<int>(options.rank),
-                                                                 static_cast<int>(options.size));
+    impl_->context = std::make_shared<AbortableContext>(static_cast<int>(options.rank),
+                                                        static_cast<int>(options.size));
     impl_->context->setTimeout(milliseconds(options.deadline));
     Store store(notes, options.deadline);
     impl_->context->connectFullMesh(store, device);
+    impl_->context->make_abortable();
   } catch (const gloo::Exception& error) {
     throw CommError("{} cannot join the ring of {} workers: {}", options.name, options.size,
                     error.what());
@@ -89,7 +90,9 @@ LinkCounters Ring::counters() const {
 }
 
 void Ring::close() {
-  if (impl_->context) impl_->context->closeConnections();
+  if (!impl_->context) return;
+  impl_->context->abort();
+  impl_->context->closeConnections();
 }
 
 template <typename Number>

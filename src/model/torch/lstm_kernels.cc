@@ -2,10 +2,11 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "model/torch/lstm_kernels.cc"
-// clang-format off: in this order
-#include <hwy/contrib/math/math-inl.h>
+// The order matters.
+// clang-format off
 #include <hwy/foreach_target.h>  // compiles what follows once per instruction set
 #include <hwy/highway.h>
+#include <hwy/contrib/math/math-inl.h>
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
