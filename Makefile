@@ -43,10 +43,10 @@ check: packages ## layers of the source tree, paths in the documentation, format
 format: packages ## format all sources
 	@clang-format -i $(SOURCES)
 
-tidy: build ## clang-tidy over all sources
-	@mkdir -p build/tidy
-	@sed -E 's/ -Winvalid-pch| -include [^ ]*cmake_pch[^ ]*|$(GCC_ONLY)//g' \
-	  build/release/compile_commands.json >build/tidy/compile_commands.json
+tidy: torch-packages ## clang-tidy over all sources, each compiled alone
+	cmake --preset debug -B build/tidy -DPACELINE_TORCH=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+	cmake --build build/tidy --target paceline_net_proto paceline_exchange_proto
+	@sed -i -E 's/$(GCC_ONLY)//g' build/tidy/compile_commands.json
 	@printf '%s\n' $(filter src/%.cc apps/%.cc,$(SOURCES)) | \
 	  xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/tidy
 

@@ -7,6 +7,11 @@ target_compile_options(paceline_flags INTERFACE
   -Woverloaded-virtual -Werror
   # GCC 12 sees lengths inside std::string that cannot be; the sanitizers see real ones.
   -Wno-stringop-overflow -Wno-stringop-overread -Wno-array-bounds -Wno-restrict)
+if(CMAKE_UNITY_BUILD)
+  # Several sources are compiled as one (half the time from nothing), so none is the main
+  # file, in which a class may have members of types that only it knows.
+  target_compile_options(paceline_flags INTERFACE -Wno-subobject-linkage)
+endif()
 # The binary is for any machine of the architecture: wider instructions are chosen at
 # run time, kernel by kernel (see src/model/linear).
 if(PACELINE_SANITIZE)
@@ -27,11 +32,13 @@ target_link_libraries(paceline_common_headers PRIVATE paceline_flags fmt::fmt nl
 target_precompile_headers(paceline_common_headers PRIVATE ${PACELINE_COMMON_HEADERS})
 
 # paceline_library(net SOURCES a.cc b.cc DEPENDS base asio) makes the library
-# paceline_net, known to the others as paceline::net, out of the current folder. OPTIONS are
-# for the compiler; a library that has any cannot use the headers parsed with others.
+# paceline_net, known to the others as paceline::net, out of the current folder. KERNELS are
+# sources that include themselves once for each kind of processor, so each is compiled alone.
+# OPTIONS are for the compiler; a library that has any cannot use the headers parsed with others.
 function(paceline_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;PRIVATE;OPTIONS" ${ARGN})
-  add_library(paceline_${name} STATIC ${arg_SOURCES})
+  cmake_parse_arguments(arg "" "" "SOURCES;KERNELS;DEPENDS;PRIVATE;OPTIONS" ${ARGN})
+  add_library(paceline_${name} STATIC ${arg_SOURCES} ${arg_KERNELS})
+  set_source_files_properties(${arg_KERNELS} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   add_library(paceline::${name} ALIAS paceline_${name})
   target_include_directories(paceline_${name} PUBLIC ${PACELINE_ROOT}/src)
   target_link_libraries(paceline_${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE} paceline_flags)

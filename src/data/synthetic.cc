@@ -11,7 +11,7 @@ namespace paceline {
 namespace {
 
 // What the random bits at (seed, {purpose, …}) are for.
-enum Purpose : std::uint64_t { kPrototype, kLabel, kNoise };
+enum Drawn : std::uint64_t { kPrototype, kLabel, kNoise };
 
 void fill_random(std::uint64_t seed, std::span<std::uint8_t> bytes) {
   Random random(seed);

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::uint64_t kBlock = CheckpointSections().block_floats;
+constexpr std::uint64_t kBlockFloats = CheckpointSections().block_floats;
 
 // No file of this process may grow beyond a length while this lives.
 class FileSizeLimit {
@@ -43,7 +43,8 @@ class FileSizeLimit {
 
 TEST(WriteCheckpoint, AsksForEveryFloatOnceAndInOrder) {
   const TempDir dir;
-  for (const std::uint64_t size : {std::uint64_t{1}, kBlock / 3, kBlock, 2 * kBlock + 5}) {
+  for (const std::uint64_t size :
+       {std::uint64_t{1}, kBlockFloats / 3, kBlockFloats, 2 * kBlockFloats + 5}) {
     const CheckpointInfo info = sample_info(size, 2);
     std::uint64_t next = 0;
     write_checkpoint(dir / "file", info,
@@ -71,13 +72,13 @@ TEST(WriteCheckpoint, LeavesNothingWhenTheNumbersCannotBeHad) {
     if (vector == 1) throw std::runtime_error("the server is gone");
     sample_fill(vector, floats, out);
   };
-  EXPECT_THROW(write_checkpoint(dir / "file", sample_info(2 * kBlock, 1), fail_late),
+  EXPECT_THROW(write_checkpoint(dir / "file", sample_info(2 * kBlockFloats, 1), fail_late),
                std::runtime_error);
   EXPECT_THAT(names_in(dir.path()), IsEmpty());
 
   write_checkpoint(dir / "file", sample_info(3, 0), sample_fill);
   const std::string before = bytes_of(dir / "file");
-  EXPECT_THROW(write_checkpoint(dir / "file", sample_info(2 * kBlock, 1), fail_late),
+  EXPECT_THROW(write_checkpoint(dir / "file", sample_info(2 * kBlockFloats, 1), fail_late),
                std::runtime_error);
   EXPECT_THAT(names_in(dir.path()), ElementsAre("file"));
   EXPECT_EQ(bytes_of(dir / "file"), before);
@@ -95,7 +96,7 @@ TEST(WriteCheckpoint, IsNotThereUnderItsNameWhileItIsWritten) {
 
 TEST(WriteCheckpoint, ReplacesAnotherOfItsName) {
   const TempDir dir;
-  write_checkpoint(dir / "file", sample_info(kBlock, 1), sample_fill);
+  write_checkpoint(dir / "file", sample_info(kBlockFloats, 1), sample_fill);
   write_checkpoint(dir / "file", sample_info(7, 0), sample_fill);
   EXPECT_EQ(CheckpointReader(dir / "file").info().layout.size, 7u);
 }
@@ -105,13 +106,13 @@ TEST(WriteCheckpoint, ThatGrowsTooLargeSaysSoAndLeavesTheOldOne) {
   write_checkpoint(dir / "file", sample_info(3, 0), sample_fill);
   const std::string before = bytes_of(dir / "file");
   // In the head, in the first block, in a later one, in the table.
-  const rlim_t whole = 3 * kBlock * sizeof(float) + bytes_of(dir / "file").size();
+  const rlim_t whole = 3 * kBlockFloats * sizeof(float) + bytes_of(dir / "file").size();
   for (const rlim_t limit : {rlim_t{100}, rlim_t{5000}, rlim_t{2'500'000}, whole - 30}) {
     std::string message;
     {
       const FileSizeLimit limited(limit);
       message = data_error_of(
-          [&] { write_checkpoint(dir / "file", sample_info(3 * kBlock, 0), sample_fill); });
+          [&] { write_checkpoint(dir / "file", sample_info(3 * kBlockFloats, 0), sample_fill); });
     }
     EXPECT_THAT(message, AllOf(HasSubstr("cannot write"), HasSubstr((dir / "file").string()),
                                HasSubstr("File too large")))

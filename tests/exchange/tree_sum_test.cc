@@ -11,12 +11,12 @@
 namespace paceline {
 namespace {
 
-constexpr std::size_t kFloats = 37;
+constexpr std::size_t kSumFloats = 37;
 
 // Values of very different size: the order of additions shows in the last bits.
 std::vector<float> tile_values(std::uint64_t tile) {
   Random random(tile + 1);
-  std::vector<float> values(kFloats);
+  std::vector<float> values(kSumFloats);
   for (float& value : values) {
     value = static_cast<float>(random.normal() * std::pow(10, 6 * random.uniform() - 3));
   }
@@ -29,7 +29,7 @@ std::vector<float> node_sum(Range node) {
   const std::uint64_t middle = node.begin + node.size() / 2;
   std::vector<float> sum = node_sum({node.begin, middle});
   const std::vector<float> right = node_sum({middle, node.end});
-  for (std::size_t i = 0; i < kFloats; ++i) sum[i] += right[i];
+  for (std::size_t i = 0; i < kSumFloats; ++i) sum[i] += right[i];
   return sum;
 }
 
@@ -39,7 +39,7 @@ std::vector<float> root_sum(std::uint64_t tiles) {
   std::vector<float> sum = node_sum(nodes.back());
   for (std::size_t n = nodes.size() - 1; n-- > 0;) {
     const std::vector<float> left = node_sum(nodes[n]);
-    for (std::size_t i = 0; i < kFloats; ++i) sum[i] += left[i];
+    for (std::size_t i = 0; i < kSumFloats; ++i) sum[i] += left[i];
   }
   return sum;
 }
@@ -51,7 +51,7 @@ std::vector<std::uint32_t> bits(const std::vector<float>& values) {
 }
 
 std::vector<std::uint32_t> root_bits(const TreeSum& sum, std::uint64_t tiles) {
-  std::vector<float> out(kFloats);
+  std::vector<float> out(kSumFloats);
   sum.root(tiles, out);
   return bits(out);
 }
@@ -77,7 +77,7 @@ std::vector<std::pair<Range, std::vector<float>>> contribution(Range share, Rand
   std::vector<std::uint64_t> tiles;
   for (std::uint64_t tile = share.begin; tile < share.end; ++tile) tiles.push_back(tile);
   shuffle(tiles, random);
-  TreeSum sum(kFloats);
+  TreeSum sum(kSumFloats);
   for (const std::uint64_t tile : tiles) sum.add({tile, tile + 1}, tile_values(tile));
   std::vector<std::pair<Range, std::vector<float>>> nodes;
   for (const auto& [begin, node] : sum.nodes()) nodes.push_back(node);
@@ -91,7 +91,7 @@ TEST(TreeSum, HasTheSameBitsUnderAnyCutAndOrder) {
     for (int i = 0; i < 40; ++i) {
       std::vector<Range> shares = random_shares(tiles, random);
       shuffle(shares, random);
-      TreeSum server(kFloats);
+      TreeSum server(kSumFloats);
       for (const Range& share : shares) {
         for (const auto& [node, values] : contribution(share, random)) server.add(node, values);
       }
@@ -104,7 +104,7 @@ TEST(TreeSum, HasTheSameBitsUnderAnyOrderOfNodes) {
   Random random(6);
   const std::uint64_t tiles = 45;
   const std::vector<std::uint32_t> expected = bits(root_sum(tiles));
-  TreeSum server(kFloats);
+  TreeSum server(kSumFloats);
   for (int i = 0; i < 40; ++i) {
     std::vector<std::pair<Range, std::vector<float>>> nodes;
     for (const Range& share : random_shares(tiles, random)) {
@@ -139,7 +139,7 @@ TEST(TreeSum, ShowsTheOrderOfAdditionsThatItFixes) {
   std::vector<float> in_order = tile_values(0);
   for (std::uint64_t tile = 1; tile < 64; ++tile) {
     const std::vector<float> values = tile_values(tile);
-    for (std::size_t i = 0; i < kFloats; ++i) in_order[i] += values[i];
+    for (std::size_t i = 0; i < kSumFloats; ++i) in_order[i] += values[i];
   }
   EXPECT_NE(bits(in_order), bits(root_sum(64)));
 }

@@ -5,7 +5,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kBenchExamples = R"(Examples:
   paceline bench
   paceline bench softmax mnist.vs_ddp
   paceline bench --json
@@ -18,7 +18,7 @@ void add_bench_command(CLI::App& root, const CommandContext& context) {
       "bench",
       "Measures against peers and bare limits. Each figure is a line: name, value, unit, "
       "target, verdict (ok or short), and the absolute figures of both sides.");
-  command.footer(kExamples);
+  command.footer(kBenchExamples);
   auto options = options_of<BenchOptions>(command, context);
   options->data_dir = context.environment.cache_dir;
   command.add_option("NAME", options->names, "figures, or groups of them, to measure [all]");

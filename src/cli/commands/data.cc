@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kDataExamples = R"(Examples:
   paceline data get mnist
   paceline data list
 )";
@@ -89,7 +89,7 @@ std::string state_of(const nlohmann::json& set) {
 
 void add_data_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand("data", "Fetches and lists datasets.");
-  command.footer(kExamples);
+  command.footer(kDataExamples);
   add_get(command, context);
   add_list(command, context);
 }

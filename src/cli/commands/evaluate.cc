@@ -7,7 +7,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kEvaluateExamples = R"(Examples:
   paceline evaluate runs/mnist-20240131-120000
   paceline evaluate runs/mnist-20240131-120000 --data fashion-mnist --json
 )";
@@ -18,7 +18,7 @@ void add_evaluate_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand(
       "evaluate",
       "Tests a trained model. It prints the loss and the accuracy on the test examples.");
-  command.footer(kExamples);
+  command.footer(kEvaluateExamples);
   auto options = options_of<EvaluateOptions>(command, context);
   command
       .add_option("RUN", options->target, "run directory (its newest checkpoint) or a checkpoint")

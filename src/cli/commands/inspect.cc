@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kInspectExamples = R"(Examples:
   paceline inspect mnist
   paceline inspect runs/mnist-20240131-120000 --json
   paceline inspect runs/mnist-20240131-120000/checkpoints/step-0000006000.ckpt
@@ -134,7 +134,7 @@ void add_inspect_command(CLI::App& root, const CommandContext& context) {
       "bytes per server and memory per role; of a run directory also its summary and "
       "checkpoints. Of a checkpoint: how far it is trained and a digest of its parameters; two "
       "with the same digest are the same, bit by bit.");
-  command.footer(kExamples);
+  command.footer(kInspectExamples);
   auto options = options_of<InspectOptions>(command, context);
   command
       .add_option("TARGET", options->target,

@@ -11,7 +11,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kPredictExamples = R"(Examples:
   paceline predict runs/mnist-20240131-120000 --input t10k-images-idx3-ubyte.gz
   paceline predict RUN --input images.idx --output labels.txt --probabilities
 )";
@@ -40,7 +40,7 @@ void add_predict_command(CLI::App& root, const CommandContext& context) {
       "predict",
       "Labels images with a trained model. It writes one label per line, in the order "
       "of the images.");
-  command.footer(kExamples);
+  command.footer(kPredictExamples);
   auto options = options_of<PredictOptions>(command, context);
   command
       .add_option("RUN", options->target, "run directory (its newest checkpoint) or a checkpoint")

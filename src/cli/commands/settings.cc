@@ -8,7 +8,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kSettingsExamples = R"(Examples:
   paceline settings
   paceline settings | grep timeout
 
@@ -19,7 +19,7 @@ Each line is a setting, its default and what it is for.
 
 void add_settings_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand("settings", "Lists every setting of a run.");
-  command.footer(kExamples);
+  command.footer(kSettingsExamples);
   auto options = options_of<SettingsOptions>(command, context);
   command.add_flag("--markdown", options->markdown, "the text of docs/settings.md");
 }

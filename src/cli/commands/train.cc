@@ -16,7 +16,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kExamples = R"(Examples:
+constexpr const char* kTrainExamples = R"(Examples:
   paceline train mnist
   paceline train mnist --workers 3 --servers 2 --batch 200 --rate 1.0
   paceline train fashion-mnist --mode ssp --staleness 4 --run-dir runs/ssp
@@ -70,7 +70,7 @@ void add_train_command(CLI::App& root, const CommandContext& context) {
       "Trains a model as a recipe says. Flags override the recipe, the recipe overrides the "
       "defaults in brackets. The run leaves a directory with its configuration, metrics, "
       "summary, checkpoints and logs.");
-  command.footer(kExamples);
+  command.footer(kTrainExamples);
   auto words = std::make_shared<TrainWords>();
   command.add_option("RECIPE", words->sources.recipe,
                      fmt::format("name or path of a recipe: {}",

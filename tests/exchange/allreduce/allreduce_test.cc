@@ -14,7 +14,7 @@
 namespace paceline {
 namespace {
 
-constexpr std::size_t kFloats = 1037;
+constexpr std::size_t kGradientFloats = 1037;
 const Grid kGrid{53, 10, 3};  // nothing divides
 constexpr std::uint64_t kEpochs = 3;
 
@@ -50,7 +50,7 @@ struct Worker {
 AllReduceOptions options_for(const std::vector<double>& weights) {
   AllReduceOptions options;
   options.grid = kGrid;
-  options.groups = {{{0, kFloats}, 1, 1}};
+  options.groups = {{{0, kGradientFloats}, 1, 1}};
   options.last_version = kGrid.steps_per_epoch() * kEpochs;
   options.bucket_floats = 100;
   options.optimizer.kind = OptimizerKind::kAdam;
@@ -91,7 +91,7 @@ void announce(Exchange& exchange, Range floats) {
 void compute(Exchange& exchange, const Share& share) {
   const Range positions = kGrid.positions(share);
   exchange.begin(static_cast<double>(positions.size()));
-  exchange.await({0, kFloats});
+  exchange.await({0, kGradientFloats});
   std::ranges::fill(exchange.gradient(), 0.0F);
   std::vector<float> errors, inputs;
   for (std::uint64_t p = positions.begin; p < positions.end; ++p) {
@@ -101,7 +101,7 @@ void compute(Exchange& exchange, const Share& share) {
   }
   const auto matrix = exchange.gradient().subspan(kMatrix.floats.begin, kMatrix.floats.size());
   multiply(kMatrix, {errors, inputs}, matrix);
-  announce(exchange, {kMatrix.floats.end, kFloats});
+  announce(exchange, {kMatrix.floats.end, kGradientFloats});
   if (exchange.wants_factors(kMatrix.floats)) {
     std::ranges::fill(matrix, NAN);  // nobody may look
     exchange.factors_ready(kMatrix.floats, {errors, inputs});
@@ -128,7 +128,8 @@ std::vector<Worker> run(const AllReduceOptions& given, std::uint32_t dies = 99,
         AllReduceOptions options = given;
         options.incarnation = rank;
         AllReduce exchange(options, Schedule({.rate = 0.1}, kGrid.batch, kGrid.examples, kEpochs),
-                           ring, Buffer::floats(kFloats), Buffer::floats(2 * kFloats),
+                           ring, Buffer::floats(kGradientFloats),
+                           Buffer::floats(2 * kGradientFloats),
                            [&](std::uint64_t, const Loss& loss, bool) {
                              me.examples += loss.examples;
                              ++me.steps;
@@ -158,7 +159,7 @@ TEST(AllReduceTest, TheResultDoesNotDependOnTheCut) {
       EXPECT_EQ(worker.values, many[0].values) << "workers must hold the same bits";
       EXPECT_EQ(worker.examples, kGrid.examples * kEpochs);
     }
-    for (std::size_t i = 0; i < kFloats; ++i) {
+    for (std::size_t i = 0; i < kGradientFloats; ++i) {
       ASSERT_NEAR(one[0].values[i], many[0].values[i], 1e-4) << weights.size() << ", float " << i;
     }
   }
@@ -176,7 +177,7 @@ TEST(AllReduceTest, FactorsGiveTheSameAsTheMatrix) {
       ASSERT_EQ(worker.error, "");
       EXPECT_EQ(worker.values, factored[0].values) << "workers must hold the same bits";
     }
-    for (std::size_t i = 0; i < kFloats; ++i) {
+    for (std::size_t i = 0; i < kGradientFloats; ++i) {
       ASSERT_NEAR(dense[0].values[i], factored[0].values[i], 1e-4)
           << weights.size() << ", float " << i;
     }
@@ -190,7 +191,7 @@ TEST(AllReduceTest, SixteenBitsOnTheWireAreCloseAndTheSameEverywhere) {
   EXPECT_EQ(halves[0].values, halves[1].values);
   EXPECT_NE(halves[0].values, whole[0].values);
   double difference = 0, size = 0;
-  for (std::size_t i = 0; i < kFloats; ++i) {
+  for (std::size_t i = 0; i < kGradientFloats; ++i) {
     difference += std::abs(halves[0].values[i] - whole[0].values[i]);
     size += std::abs(whole[0].values[i]);
   }
@@ -206,7 +207,7 @@ TEST(AllReduceTest, ClippingLooksAtTheWholeGradient) {
   const auto two = run(options);
   const auto one = run(alone);
   ASSERT_EQ(two[0].error, "");
-  for (std::size_t i = 0; i < kFloats; ++i) {
+  for (std::size_t i = 0; i < kGradientFloats; ++i) {
     ASSERT_NEAR(one[0].values[i], two[0].values[i], 1e-4) << i;
   }
 }

@@ -10,13 +10,14 @@
 namespace paceline {
 namespace {
 
-struct Shape {
+struct KernelShape {
   std::size_t width, classes, rows;
 };
 
 // Below, at and above the sizes of blocks, vectors, tiles and words of marks.
-const Shape kShapes[] = {{1, 1, 1},   {3, 2, 2},    {8, 10, 1},   {17, 3, 5},    {31, 12, 64},
-                         {64, 13, 7}, {100, 24, 3}, {513, 9, 65}, {784, 10, 10}, {785, 25, 130}};
+const KernelShape kKernelShapes[] = {{1, 1, 1},     {3, 2, 2},     {8, 10, 1},   {17, 3, 5},
+                                     {31, 12, 64},  {64, 13, 7},   {100, 24, 3}, {513, 9, 65},
+                                     {784, 10, 10}, {785, 25, 130}};
 
 // |weight|·|x| summed, to which the rounding errors of a sum are relative.
 struct Sum {
@@ -29,15 +30,15 @@ struct Sum {
   double tolerance() const { return 2e-6 * magnitude; }
 };
 
-Batch batch_of(const Shape& shape, double zeros) {
+Batch kernel_batch(const KernelShape& shape, double zeros) {
   return byte_batch({.size = shape.rows,
                      .width = shape.width,
                      .classes = static_cast<std::int32_t>(shape.classes),
                      .zeros = zeros});
 }
 
-void expect_forward(const Shape& shape, double zeros) {
-  const Batch batch = batch_of(shape, zeros);
+void expect_forward(const KernelShape& shape, double zeros) {
+  const Batch batch = kernel_batch(shape, zeros);
   const std::vector<float> weight = random_floats(shape.width * shape.classes, 1, 2);
   LinearScratch scratch(shape.width, shape.classes);
   linear_forward(batch.rows, weight.data(), scratch);
@@ -52,8 +53,8 @@ void expect_forward(const Shape& shape, double zeros) {
   }
 }
 
-void expect_backward(const Shape& shape, double zeros, Store store) {
-  const Batch batch = batch_of(shape, zeros);
+void expect_backward(const KernelShape& shape, double zeros, Store store) {
+  const Batch batch = kernel_batch(shape, zeros);
   const std::vector<float> weight(shape.width * shape.classes);
   const std::vector<float> before = random_floats(weight.size(), 1, 3);
   const std::vector<float> errors = random_floats(shape.rows * shape.classes, 1, 4);
@@ -76,7 +77,7 @@ void expect_backward(const Shape& shape, double zeros, Store store) {
 
 TEST(LinearForward, IsTheProductOfRowsAndWeightsOnEveryInstructionSet) {
   for_each_target([](const char* target) {
-    for (const Shape& shape : kShapes) {
+    for (const KernelShape& shape : kKernelShapes) {
       for (const double zeros : {0.0, 0.6, 1.0}) {
         SCOPED_TRACE(testing::Message()
                      << target << " width " << shape.width << " zeros " << zeros);
@@ -88,7 +89,7 @@ TEST(LinearForward, IsTheProductOfRowsAndWeightsOnEveryInstructionSet) {
 
 TEST(LinearBackward, IsTheProductOfErrorsAndRowsOnEveryInstructionSet) {
   for_each_target([](const char* target) {
-    for (const Shape& shape : kShapes) {
+    for (const KernelShape& shape : kKernelShapes) {
       for (const double zeros : {0.0, 0.6, 1.0}) {
         SCOPED_TRACE(testing::Message()
                      << target << " width " << shape.width << " zeros " << zeros);
