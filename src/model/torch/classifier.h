@@ -26,7 +26,6 @@ class TorchClassifier : public Model {
   ModelSetup setup_;
 
  private:
-  torch::Tensor labels(const Batch& batch) const;
   torch::Tensor untrained(const Batch& batch, std::span<const float> parameters);
 };
 

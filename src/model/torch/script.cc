@@ -6,6 +6,7 @@
 #include "base/random.h"
 #include "model/torch/images.h"
 #include "model/torch/sequences.h"
+#include "model/torch/truth.h"
 
 namespace paceline {
 namespace {
@@ -26,12 +27,6 @@ torch::jit::Module load(const std::string& file) {
         "it: {}",
         file, first_line(error.what()));
   }
-}
-
-torch::Tensor labels_of(const Batch& batch) {
-  return torch::from_blob(const_cast<std::int32_t*>(batch.labels.data()),
-                          {static_cast<std::int64_t>(batch.size())}, torch::kInt32)
-      .to(torch::kInt64);
 }
 
 }  // namespace
@@ -75,10 +70,7 @@ void ScriptModel::try_out() {
   batch.width = setup_.data.width;
   torch::Tensor result;
   try {
-    const torch::NoGradGuard no_graph;
-    bind(parameters, {});
-    module_.eval();
-    result = scores(batch);
+    result = untrained(batch, parameters);
   } catch (const ConfigError&) {
     throw;
   } catch (const std::exception& error) {
@@ -123,11 +115,7 @@ torch::Tensor ScriptModel::scores(const Batch& batch) {
                       answer.tagKind());
   }
   torch::Tensor result = answer.toTensor();
-  // One score for two classes: how much likelier the second is.
-  if (setup_.data.classes == 2 && result.numel() == result.size(0)) {
-    result = result.reshape({-1, 1});
-    result = torch::cat({torch::zeros_like(result), result}, 1);
-  }
+  if (setup_.data.classes == 2 && result.numel() == result.size(0)) result = two_classes(result);
   if (result.dim() != 2) {
     throw ConfigError(
         "{} answers with a tensor of {} dimensions, and must answer with scores "
@@ -137,39 +125,6 @@ torch::Tensor ScriptModel::scores(const Batch& batch) {
   return result;
 }
 
-namespace {
-
-Loss loss_of(const torch::Tensor& scores, const torch::Tensor& labels, const torch::Tensor& sum,
-             const Batch& batch) {
-  const torch::Tensor guess = scores.argmax(1);
-  const auto count = [](const torch::Tensor& which) {
-    return static_cast<std::uint64_t>(which.sum().item<std::int64_t>());
-  };
-  Loss loss;
-  loss.sum = sum.item<double>();
-  loss.weight = batch.weight;
-  loss.examples = batch.size();
-  loss.predictions = batch.size();
-  loss.correct = count(guess.eq(labels));
-  loss.positives.right = count(guess.eq(1).logical_and(labels.eq(1)));
-  loss.positives.found = count(guess.eq(1));
-  loss.positives.there = count(labels.eq(1));
-  return loss;
-}
-
-torch::Tensor entropy(const torch::Tensor& scores, const torch::Tensor& labels,
-                      const Batch& batch) {
-  if (batch.weights.empty()) {
-    return at::cross_entropy_loss(scores, labels, {}, at::Reduction::Sum);
-  }
-  const torch::Tensor weights =
-      torch::from_blob(const_cast<float*>(batch.weights.data()),
-                       {static_cast<std::int64_t>(batch.size())}, torch::kFloat32);
-  return (at::cross_entropy_loss(scores, labels, {}, at::Reduction::None) * weights).sum();
-}
-
-}  // namespace
-
 Loss ScriptModel::gradient(const Batch& batch, std::span<const float> parameters,
                            std::span<float> gradient, Flow& flow) {
   const Range all{0, tensors_.layout().size};
@@ -178,31 +133,28 @@ Loss ScriptModel::gradient(const Batch& batch, std::span<const float> parameters
   bind(parameters, gradient);
   module_.train();
   torch::manual_seed(random_bits(setup_.seed, {batch.epoch, batch.examples[0]}) >> 1);
-  const torch::Tensor labels = labels_of(batch);
+  const Truth truth(batch, setup_.data);
   const torch::Tensor result = scores(batch);
-  const torch::Tensor sum = entropy(result, labels, batch);
+  const torch::Tensor sum = truth.entropy(result);
   sum.backward();
   flow.ready(all);
-  return loss_of(result, labels, sum, batch);
+  return truth.loss(result, sum);
 }
 
-Loss ScriptModel::evaluate(const Batch& batch, std::span<const float> parameters) {
+torch::Tensor ScriptModel::untrained(const Batch& batch, std::span<const float> parameters) {
   const torch::NoGradGuard no_graph;
   bind(parameters, {});
   module_.eval();
-  const torch::Tensor labels = labels_of(batch);
-  const torch::Tensor result = scores(batch);
-  return loss_of(result, labels, entropy(result, labels, batch), batch);
+  return scores(batch);
+}
+
+Loss ScriptModel::evaluate(const Batch& batch, std::span<const float> parameters) {
+  return Truth(batch, setup_.data).loss(untrained(batch, parameters));
 }
 
 void ScriptModel::predict(const Batch& batch, std::span<const float> parameters,
                           std::span<float> probabilities) {
-  const torch::NoGradGuard no_graph;
-  bind(parameters, {});
-  module_.eval();
-  const torch::Tensor result = scores(batch).softmax(1).contiguous();
-  PACELINE_CHECK(probabilities.size() == static_cast<std::size_t>(result.numel()));
-  std::copy_n(result.data_ptr<float>(), probabilities.size(), probabilities.begin());
+  write_probabilities(untrained(batch, parameters), probabilities);
 }
 
 }  // namespace paceline

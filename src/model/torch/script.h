@@ -33,6 +33,7 @@ class ScriptModel final : public Model {
  private:
   void bind(std::span<const float> parameters, std::span<float> gradient);
   torch::Tensor scores(const Batch& batch);
+  torch::Tensor untrained(const Batch& batch, std::span<const float> parameters);
   torch::Tensor input(const Batch& batch) const;
   void refuse_batch_statistics() const;
   void try_out();

@@ -21,7 +21,8 @@ class Sentiment final : public Model {
                std::span<float> probabilities) override;
 
  private:
-  torch::Tensor scores(const Pass& pass) const;  // [examples]
+  torch::Tensor scores(const Pass& pass) const;  // [examples, 2]
+  torch::Tensor untrained(const Batch& batch, std::span<const float> parameters);
 
   ModelSetup setup_;
   FlatTensors tensors_;

@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t kEncoderLayers = 2;
 constexpr std::int64_t kDecoderLayers = 2 * kEncoderLayers;
 
-const ModelSetup& checked(const ModelSetup& setup) {
+const ModelSetup& of_sentence_pairs(const ModelSetup& setup) {
   if (setup.data.text.sequences != 2) {
     throw ConfigError("{} learns from pairs of sentences, and {} has none: choose another --data",
                       setup.options.name, setup.data.name);
@@ -88,7 +88,7 @@ Targets targets_of(const Batch& batch, std::int64_t vocabulary, const std::strin
 }  // namespace
 
 Translation::Translation(const ModelSetup& setup)
-    : setup_(checked(setup)),
+    : setup_(of_sentence_pairs(setup)),
       source_(tensors_, "source", setup.data.text.vocabulary, setup.options.embedding),
       encoder_(make_encoder(tensors_, setup.options)),
       target_(tensors_, "target", setup.data.text.vocabulary, setup.options.embedding),

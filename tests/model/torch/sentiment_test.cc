@@ -6,6 +6,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "model/torch/counted_flow.h"
 #include "model/torch/projection.h"
 #include "model/torch/sequences.h"
 #include "optim/optimizer.h"
@@ -42,7 +43,7 @@ class MadeUpTexts {
   std::vector<std::vector<std::int32_t>> rows_;
 };
 
-ModelSetup setup(RnnKind rnn = RnnKind::kFused) {
+ModelSetup sentiment_setup(RnnKind rnn = RnnKind::kFused) {
   ModelSetup setup;
   setup.options.name = "sentiment";
   setup.options.embedding = 8;
@@ -55,14 +56,6 @@ ModelSetup setup(RnnKind rnn = RnnKind::kFused) {
   return setup;
 }
 
-// Checks that every float is announced once.
-class CountedFlow final : public Flow {
- public:
-  void await(Range) override {}
-  void ready(Range floats) override { announced += floats.size(); }
-  std::uint64_t announced = 0;
-};
-
 struct Trained {
   explicit Trained(const Model& model)
       : parameters(Buffer::floats(model.layout().size)),
@@ -74,7 +67,7 @@ struct Trained {
 };
 
 TEST(Sentiment, GradientIsTheSumOverAnyCutOfTheBatch) {
-  Sentiment model(setup());
+  Sentiment model(sentiment_setup());
   Trained whole(model);
   Trained part(model);
   const MadeUpTexts texts(11);
@@ -99,8 +92,8 @@ TEST(Sentiment, GradientIsTheSumOverAnyCutOfTheBatch) {
 }
 
 TEST(Sentiment, StepByStepIsTheSameModel) {
-  Sentiment fused(setup());
-  Sentiment step(setup(RnnKind::kStep));
+  Sentiment fused(sentiment_setup());
+  Sentiment step(sentiment_setup(RnnKind::kStep));
   Trained a(fused);
   Trained b(step);
   const MadeUpTexts texts(7);
@@ -116,7 +109,7 @@ TEST(Sentiment, StepByStepIsTheSameModel) {
 }
 
 TEST(Sentiment, Learns) {
-  Sentiment model(setup());
+  Sentiment model(sentiment_setup());
   Trained trained(model);
   const MadeUpTexts texts(60);
   OptimizerOptions options;
@@ -143,13 +136,13 @@ TEST(Sentiment, Learns) {
 }
 
 TEST(Sentiment, RefusesDataThatAreNoTexts) {
-  ModelSetup images = setup();
+  ModelSetup images = sentiment_setup();
   images.data.text = {};
   EXPECT_THROW(Sentiment model(images), ConfigError);
 }
 
 TEST(Sentiment, RefusesTokensBeyondTheVocabulary) {
-  ModelSetup small = setup();
+  ModelSetup small = sentiment_setup();
   small.data.text.vocabulary = 7;
   Sentiment model(small);
   Trained trained(model);

@@ -6,6 +6,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "model/torch/counted_flow.h"
 #include "optim/optimizer.h"
 
 namespace paceline {
@@ -47,7 +48,7 @@ class Sentences {
   std::vector<std::vector<std::int32_t>> rows_;
 };
 
-ModelSetup setup() {
+ModelSetup translation_setup() {
   ModelSetup setup;
   setup.options.name = "translation";
   setup.options.embedding = 12;
@@ -57,15 +58,8 @@ ModelSetup setup() {
   return setup;
 }
 
-class CountedFlow final : public Flow {
- public:
-  void await(Range) override {}
-  void ready(Range floats) override { announced += floats.size(); }
-  std::uint64_t announced = 0;
-};
-
 TEST(Translation, GradientIsTheSumOverAnyCutOfTheBatch) {
-  Translation model(setup());
+  Translation model(translation_setup());
   const std::size_t size = model.layout().size;
   Buffer parameters = Buffer::floats(size);
   Buffer gradient = Buffer::floats(size);
@@ -90,7 +84,7 @@ TEST(Translation, GradientIsTheSumOverAnyCutOfTheBatch) {
 }
 
 TEST(Translation, LearnsToTurnSentencesAround) {
-  Translation model(setup());
+  Translation model(translation_setup());
   const std::size_t size = model.layout().size;
   Buffer parameters = Buffer::floats(size);
   Buffer gradient = Buffer::floats(size);
@@ -123,7 +117,7 @@ TEST(Translation, LearnsToTurnSentencesAround) {
 }
 
 TEST(Translation, RefusesDataThatAreNoPairs) {
-  ModelSetup one = setup();
+  ModelSetup one = translation_setup();
   one.data.text.sequences = 1;
   EXPECT_THROW(Translation model(one), ConfigError);
 }
