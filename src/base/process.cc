@@ -167,6 +167,24 @@ unsigned available_cores() {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&cores)));
 }
 
+std::vector<unsigned> available_core_numbers() {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return {0};
+  std::vector<unsigned> numbers;
+  for (unsigned core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(core, &cores)) numbers.push_back(core);
+  }
+  return numbers;
+}
+
+void pin_this_thread(std::span<const unsigned> cores) {
+  cpu_set_t chosen;
+  CPU_ZERO(&chosen);
+  for (const unsigned core : cores) CPU_SET(core, &chosen);
+  ::sched_setaffinity(0, sizeof chosen, &chosen);
+}
+
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";

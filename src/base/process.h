@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,10 @@ struct Usage {
 };
 Usage usage_of_this_process();
 
-std::uint64_t available_memory();  // of this host, in bytes; a cgroup limit counts
-unsigned available_cores();        // that this process may run on
+std::uint64_t available_memory();                // of this host, in bytes; a cgroup limit counts
+unsigned available_cores();                      // that this process may run on
+std::vector<unsigned> available_core_numbers();  // that this thread may run on
+void pin_this_thread(std::span<const unsigned> cores);  // as far as the system allows it
 std::string host_name();
 std::string this_executable();
 

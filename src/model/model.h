@@ -73,6 +73,7 @@ class Flow {
   virtual ~Flow() = default;
   virtual void await(Range floats) = 0;  // returns when these parameters are current
   virtual void ready(Range floats) = 0;  // these gradients are final
+  virtual void turn() {}                 // the forward pass is over, the backward pass begins
 
   // Whether the factors of this matrix are wanted, and not the matrix itself.
   virtual bool wants_factors(Range /*matrix*/) const { return false; }

@@ -8,12 +8,22 @@ namespace paceline {
 
 enum class RnnKind { kFused, kStep };
 
+// Of the products of convolutions and fully connected layers; everything else has 32 bits.
+enum class Precision { kFloat, kBf16 };
+
+enum class DeviceKind { kCpu, kCuda };
+enum class LossKind { kCrossEntropy, kSquaredError };
+
 struct ModelOptions {
   std::string name = "softmax";
   double dropout = 0.5;           // share of units that are left out while training
   std::uint32_t embedding = 128;  // numbers per word
   std::uint32_t hidden = 256;     // units of a recurrent layer
   RnnKind rnn = RnnKind::kFused;
+  Precision precision = Precision::kFloat;
+  LossKind loss = LossKind::kCrossEntropy;  // of a TorchScript file
+  DeviceKind device = DeviceKind::kCpu;
+  std::uint32_t threads = 0;  // that compute; 0: a worker's share of the cores, else one
 };
 
 }  // namespace paceline

@@ -19,15 +19,17 @@ constexpr std::array kFolders = {"../src/model/torch", "../lib/paceline", "."};
 
 }  // namespace
 
-void load_plugin(const std::string& name, const std::string& wanted) {
+void load_plugin(const std::string& name, const std::string& wanted, std::uint32_t threads) {
   const std::string file = "libpaceline_" + name + ".so";
   const fs::path home = fs::path(this_executable()).parent_path();
   for (const char* folder : kFolders) {
     const fs::path path = home / folder / file;
     if (!fs::exists(path)) continue;
-    // Roles share the cores of a machine. BLAS reads these when it is loaded.
-    ::setenv("OPENBLAS_NUM_THREADS", "1", 0);
-    ::setenv("OMP_NUM_THREADS", "1", 0);
+    // They are read when it is loaded. Threads that wait must not take cores from those of
+    // other roles.
+    ::setenv("OPENBLAS_NUM_THREADS", std::to_string(threads).c_str(), 0);
+    ::setenv("OMP_NUM_THREADS", std::to_string(threads).c_str(), 0);
+    ::setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
     void* plugin = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (plugin == nullptr) {
       throw ConfigError("{} needs {}, which cannot be loaded: {}", wanted, path.string(),

@@ -2,14 +2,15 @@
 // large: loading libtorch takes longer than training MNIST.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 namespace paceline {
 
 // Loads libpaceline_NAME.so, from beside the program or from where it was built or
-// installed, once. The plugin registers what it has. Throws ConfigError naming `wanted` when
-// it is not there.
-void load_plugin(const std::string& name, const std::string& wanted);
+// installed, once. The plugin registers what it has, and computes with as many threads. Throws
+// ConfigError naming `wanted` when it is not there.
+void load_plugin(const std::string& name, const std::string& wanted, std::uint32_t threads = 1);
 
 // What a plugin defines: called once, after loading.
 extern "C" void paceline_plugin_start();

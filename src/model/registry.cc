@@ -24,6 +24,11 @@ Makers& makers() {
   return known;
 }
 
+WeightWriter& weight_writer() {
+  static WeightWriter writer;
+  return writer;
+}
+
 bool is_script(const std::string& name) {
   return name.ends_with(".pt");
 }
@@ -32,6 +37,16 @@ bool is_script(const std::string& name) {
 
 void register_model(const std::string& name, ModelMaker maker) {
   makers()[name] = std::move(maker);
+}
+
+void register_weight_writer(WeightWriter writer) {
+  weight_writer() = std::move(writer);
+}
+
+void export_weights(const Layout& layout, std::span<const float> parameters,
+                    const std::filesystem::path& file) {
+  if (!weight_writer()) load_plugin("torch", "writing weights for Python");
+  weight_writer()(layout, parameters, file);
 }
 
 void check_model_name(const std::string& name) {
@@ -45,7 +60,9 @@ std::unique_ptr<Model> make_model(const ModelSetup& setup) {
   const std::string& name = setup.options.name;
   check_model_name(name);
   const std::string key = is_script(name) ? "script" : name;
-  if (!makers().contains(key)) load_plugin("torch", "the model " + name);
+  if (!makers().contains(key)) {
+    load_plugin("torch", "the model " + name, std::max(1U, setup.options.threads));
+  }
   return makers().at(key)(setup);
 }
 

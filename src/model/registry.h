@@ -2,6 +2,7 @@
 // program that uses Paceline as a library.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,6 +27,15 @@ void register_model(const std::string& name, ModelMaker maker);
 // Throws ConfigError when there is no such model, it does not fit the data, or the plugin
 // it is in is not there.
 std::unique_ptr<Model> make_model(const ModelSetup& setup);
+
+// Writes parameters so that Python's torch.load reads them.
+using WeightWriter = std::function<void(const Layout& layout, std::span<const float> parameters,
+                                        const std::filesystem::path& file)>;
+void register_weight_writer(WeightWriter writer);
+// Loads the plugin that has it. Throws ConfigError when it is not there, DataError when the
+// file cannot be written.
+void export_weights(const Layout& layout, std::span<const float> parameters,
+                    const std::filesystem::path& file);
 
 // Throws ConfigError, as make_model() does, without loading anything.
 void check_model_name(const std::string& name);

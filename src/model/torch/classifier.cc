@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "model/torch/device.h"
 #include "model/torch/images.h"
 #include "model/torch/truth.h"
 
 namespace paceline {
+
 TorchClassifier::TorchClassifier(const ModelSetup& setup, std::uint32_t least) : setup_(setup) {
   const ImageShape& image = setup.data.image;
   if (image.channels == 0) {
@@ -17,15 +19,17 @@ TorchClassifier::TorchClassifier(const ModelSetup& setup, std::uint32_t least) :
     throw ConfigError("{} needs images of at least {} × {} pixels, and those of {} have {} × {}",
                       setup.options.name, least, least, setup.data.name, image.width, image.height);
   }
+  if (const auto device = other_device(setup.options)) tensors_.keep_on(*device);
 }
 
 Loss TorchClassifier::gradient(const Batch& batch, std::span<const float> parameters,
                                std::span<float> gradient, Flow& flow) {
   tensors_.bind(parameters, gradient);
-  const Pass pass{tensors_, batch, flow, true, setup_.seed};
+  const Pass pass{tensors_, batch, flow, true, setup_.seed, setup_.options.precision};
   const Truth truth(batch, setup_.data);
-  const torch::Tensor result = scores(images_of(batch, setup_.data.image), pass);
-  const torch::Tensor sum = truth.entropy(result);
+  const torch::Tensor result = answers(pass);
+  const torch::Tensor sum = truth.error(result);
+  flow.turn();
   sum.backward();
   return truth.loss(result, sum);
 }
@@ -34,7 +38,11 @@ torch::Tensor TorchClassifier::untrained(const Batch& batch, std::span<const flo
   const torch::NoGradGuard no_graph;
   tensors_.bind(parameters, {});
   NoFlow flow;
-  return scores(images_of(batch, setup_.data.image), {tensors_, batch, flow, false, setup_.seed});
+  return answers({tensors_, batch, flow, false, setup_.seed, setup_.options.precision});
+}
+
+torch::Tensor TorchClassifier::answers(const Pass& pass) const {
+  return scores(images_of(pass.batch, setup_.data.image).to(tensors_.device()), pass).cpu();
 }
 
 Loss TorchClassifier::evaluate(const Batch& batch, std::span<const float> parameters) {

@@ -17,7 +17,8 @@ class TorchClassifier : public Model {
                std::span<float> probabilities) override;
 
  protected:
-  // Throws ConfigError when the data are not images of at least `least` × `least` pixels.
+  // Throws ConfigError when the data are not images of at least `least` × `least` pixels, or
+  // there is no such device.
   TorchClassifier(const ModelSetup& setup, std::uint32_t least);
   // Of images [examples, channels, height, width], in the range of −1 to 1.
   virtual torch::Tensor scores(const torch::Tensor& images, const Pass& pass) const = 0;
@@ -26,6 +27,7 @@ class TorchClassifier : public Model {
   ModelSetup setup_;
 
  private:
+  torch::Tensor answers(const Pass& pass) const;
   torch::Tensor untrained(const Batch& batch, std::span<const float> parameters);
 };
 

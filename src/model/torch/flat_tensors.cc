@@ -25,13 +25,38 @@ void FlatTensors::bind(std::span<const float> parameters, std::span<float> gradi
   PACELINE_CHECK(parameters.size() == layout_.size);
   PACELINE_CHECK(gradient.empty() || gradient.size() == layout_.size);
   if (parameters.data() != bound_values_) {
-    view(const_cast<float*>(parameters.data()), values_);  // only ever read
+    view(const_cast<float*>(parameters.data()), value_views_);  // only ever read
+    copy(value_views_, values_);
     bound_values_ = parameters.data();
   }
   if (!gradient.empty() && gradient.data() != bound_gradient_) {
-    view(gradient.data(), gradients_);
+    view(gradient.data(), gradient_views_);
+    copy(gradient_views_, gradients_);
     bound_gradient_ = gradient.data();
   }
+}
+
+void FlatTensors::keep_on(torch::Device device) {
+  device_ = device;
+  copies_ = true;
+}
+
+void FlatTensors::copy(const std::vector<torch::Tensor>& views,
+                       std::vector<torch::Tensor>& copies) const {
+  if (!copies_) {
+    copies = views;
+    return;
+  }
+  if (!copies.empty()) return;
+  for (const torch::Tensor& each : views) copies.push_back(torch::empty(each.sizes(), device_));
+}
+
+void FlatTensors::fetch(std::size_t number) const {
+  if (copies_) torch::Tensor(values_[number]).copy_(value_views_[number]);
+}
+
+void FlatTensors::store(std::size_t number) const {
+  if (copies_) torch::Tensor(gradient_views_[number]).copy_(gradients_[number]);
 }
 
 }  // namespace paceline

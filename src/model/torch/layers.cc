@@ -79,9 +79,11 @@ void Layer::initialize(std::uint64_t seed, std::span<float> parameters) const {
 
 void Layer::await(const Pass& pass) const {
   pass.flow.await({tensors_.floats(weight_).begin, tensors_.floats(bias_).end});
+  for (const std::size_t number : {weight_, bias_}) tensors_.fetch(number);
 }
 
 void Layer::ready(const Pass& pass) const {
+  for (const std::size_t number : {weight_, bias_}) tensors_.store(number);
   pass.flow.ready({tensors_.floats(weight_).begin, tensors_.floats(bias_).end});
 }
 
@@ -93,7 +95,9 @@ torch::Tensor Convolution::forward(const torch::Tensor& input, const Pass& pass)
 }
 
 torch::Tensor Convolution::compute(const torch::Tensor& input, const Pass& pass) const {
-  return at::conv2d(input, weight(pass), bias(pass), shape_.stride, shape_.padding);
+  return at::conv2d(pass.rounded(input), pass.rounded(weight(pass)), pass.rounded(bias(pass)),
+                    shape_.stride, shape_.padding)
+      .to(torch::kFloat32);
 }
 
 torch::Tensor Convolution::backward(const torch::Tensor& error, const torch::Tensor& input,
@@ -103,13 +107,13 @@ torch::Tensor Convolution::backward(const torch::Tensor& error, const torch::Ten
   const std::int64_t dilation[] = {1, 1};
   const std::int64_t output_padding[] = {0, 0};
   const std::int64_t biases[] = {shape_.out};
-  auto [input_gradient, weight_gradient, bias_gradient] =
-      at::convolution_backward(error, input, weight(pass), at::IntArrayRef(biases), stride, padding,
-                               dilation, false, output_padding, 1, {wanted, true, true});
+  auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward(
+      pass.rounded(error), pass.rounded(input), pass.rounded(weight(pass)), at::IntArrayRef(biases),
+      stride, padding, dilation, false, output_padding, 1, {wanted, true, true});
   pass.tensors.gradient(weight_).copy_(weight_gradient);
   pass.tensors.gradient(bias_).copy_(bias_gradient);
   ready(pass);
-  return input_gradient;
+  return wanted ? input_gradient.to(torch::kFloat32) : input_gradient;
 }
 
 Linear::Linear(FlatTensors& tensors, const std::string& name, std::int64_t in, std::int64_t out)
@@ -120,7 +124,8 @@ torch::Tensor Linear::forward(const torch::Tensor& input, const Pass& pass) cons
 }
 
 torch::Tensor Linear::compute(const torch::Tensor& input, const Pass& pass) const {
-  return at::linear(input, weight(pass), bias(pass));
+  return at::linear(pass.rounded(input), pass.rounded(weight(pass)), pass.rounded(bias(pass)))
+      .to(torch::kFloat32);
 }
 
 torch::Tensor Linear::backward(const torch::Tensor& error, const torch::Tensor& input, bool wanted,
@@ -130,13 +135,21 @@ torch::Tensor Linear::backward(const torch::Tensor& error, const torch::Tensor& 
   at::sum_out(bias_gradient, error, {0});
   const Range floats = tensors_.floats(weight_);
   if (pass.flow.wants_factors(floats)) {
+    tensors_.store(bias_);
     pass.flow.ready(tensors_.floats(bias_));
-    pass.flow.factors_ready(floats, {as_span(error.contiguous()), as_span(input.contiguous())});
+    const torch::Tensor errors = error.cpu().contiguous();
+    const torch::Tensor inputs = input.cpu().contiguous();
+    pass.flow.factors_ready(floats, {as_span(errors), as_span(inputs)});
   } else {
-    at::mm_out(weight_gradient, error.t(), input);
+    if (pass.precision == Precision::kFloat) {
+      at::mm_out(weight_gradient, error.t(), input);
+    } else {
+      weight_gradient.copy_(pass.rounded(error).t().mm(pass.rounded(input)));
+    }
     ready(pass);
   }
-  return wanted ? error.mm(weight(pass)) : torch::Tensor();
+  if (!wanted) return {};
+  return pass.rounded(error).mm(pass.rounded(weight(pass))).to(torch::kFloat32);
 }
 
 Matrix Linear::matrix() const {
@@ -159,7 +172,7 @@ torch::Tensor dropout(const torch::Tensor& input, double rate, std::uint64_t lay
                       const Pass& pass) {
   if (!pass.training || rate == 0) return input;
   PACELINE_CHECK(pass.batch.examples.size() == static_cast<std::size_t>(input.size(0)));
-  const torch::Tensor kept = torch::empty_like(input, torch::TensorOptions().requires_grad(false));
+  const torch::Tensor kept = torch::empty(input.sizes());
   const auto units = static_cast<std::uint32_t>(input.size(1));
   const auto limit = static_cast<std::uint32_t>(rate * 4294967296.0);
   const auto scale = static_cast<float>(1 / (1 - rate));
@@ -172,7 +185,7 @@ torch::Tensor dropout(const torch::Tensor& input, double rate, std::uint64_t lay
     }
     out += units;
   }
-  return input * kept;
+  return input * kept.to(input.device());
 }
 
 }  // namespace paceline

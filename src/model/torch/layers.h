@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 
+#include "model/options.h"
 #include "model/torch/flat_tensors.h"
 
 namespace paceline {
@@ -23,6 +24,12 @@ struct Pass {
   Flow& flow;
   bool training = false;
   std::uint64_t seed = 0;
+  Precision precision = Precision::kFloat;
+
+  // As the factors of products are to be.
+  torch::Tensor rounded(const torch::Tensor& tensor) const {
+    return precision == Precision::kBf16 ? tensor.to(torch::kBFloat16) : tensor;
+  }
 };
 
 // Weight and bias, as every layer here has them.

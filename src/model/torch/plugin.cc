@@ -6,11 +6,12 @@
 #include "model/torch/script.h"
 #include "model/torch/sentiment.h"
 #include "model/torch/translation.h"
+#include "model/torch/weights.h"
 
 namespace paceline {
 
 extern "C" void paceline_plugin_start() {
-  at::set_num_threads(1);  // roles share the cores of a machine
+  register_weight_writer(write_weights);
   register_model("alexnet",
                  [](const ModelSetup& setup) { return std::make_unique<AlexNet>(setup); });
   register_model("translation",

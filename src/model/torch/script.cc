@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "model/torch/device.h"
 #include "model/torch/images.h"
 #include "model/torch/sequences.h"
 #include "model/torch/truth.h"
@@ -42,7 +43,14 @@ ScriptModel::ScriptModel(const ModelSetup& setup)
     parameters_.push_back(parameter.value);
     first_.push_back(parameter.value.detach().clone());
   }
-  if (parameters_.empty()) throw ConfigError("{} has no parameters", setup.options.name);
+  const auto learns = [](const torch::Tensor& parameter) { return parameter.requires_grad(); };
+  if (std::none_of(parameters_.begin(), parameters_.end(), learns)) {
+    throw ConfigError("{} has no parameters that learn", setup.options.name);
+  }
+  if (const auto device = other_device(setup.options)) {
+    tensors_.keep_on(*device);
+    module_.to(*device);
+  }
   refuse_batch_statistics();
   try_out();
 }
@@ -77,11 +85,12 @@ void ScriptModel::try_out() {
     throw ConfigError("{} cannot be called with the examples of {}: {}", setup_.options.name,
                       setup_.data.name, first_line(error.what()));
   }
-  if (result.size(0) != 2 || result.size(1) != setup_.data.classes) {
-    throw ConfigError("{} answers two examples with a tensor of {} × {}; {} has {} classes",
-                      setup_.options.name, result.size(0), result.size(1), setup_.data.name,
-                      setup_.data.classes);
-  }
+  if (result.size(0) == 2 && result.size(1) == (numbers() ? 1 : setup_.data.classes)) return;
+  throw ConfigError("{} answers two examples with a tensor of {} × {}; {}", setup_.options.name,
+                    result.size(0), result.size(1),
+                    numbers()
+                        ? "--loss squared-error needs one number for each"
+                        : fmt::format("{} has {} classes", setup_.data.name, setup_.data.classes));
 }
 
 void ScriptModel::initialize(std::uint64_t, std::span<float> parameters) const {
@@ -95,6 +104,7 @@ void ScriptModel::initialize(std::uint64_t, std::span<float> parameters) const {
 void ScriptModel::bind(std::span<const float> parameters, std::span<float> gradient) {
   tensors_.bind(parameters, gradient);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    tensors_.fetch(i);
     parameters_[i].set_data(tensors_.value(i));
     parameters_[i].mutable_grad() = gradient.empty() ? torch::Tensor() : tensors_.gradient(i);
   }
@@ -109,13 +119,15 @@ torch::Tensor ScriptModel::input(const Batch& batch) const {
 }
 
 torch::Tensor ScriptModel::scores(const Batch& batch) {
-  const c10::IValue answer = module_.forward({input(batch)});
+  const c10::IValue answer = module_.forward({input(batch).to(tensors_.device())});
   if (!answer.isTensor()) {
     throw ConfigError("{} answers with {}, and must answer with a tensor", setup_.options.name,
                       answer.tagKind());
   }
-  torch::Tensor result = answer.toTensor();
-  if (setup_.data.classes == 2 && result.numel() == result.size(0)) result = two_classes(result);
+  torch::Tensor result = answer.toTensor().cpu();
+  const bool one_each = result.dim() > 0 && result.numel() == result.size(0);
+  if (one_each && numbers()) return result.reshape({-1, 1});
+  if (one_each && setup_.data.classes == 2) return two_classes(result);
   if (result.dim() != 2) {
     throw ConfigError(
         "{} answers with a tensor of {} dimensions, and must answer with scores "
@@ -133,10 +145,12 @@ Loss ScriptModel::gradient(const Batch& batch, std::span<const float> parameters
   bind(parameters, gradient);
   module_.train();
   torch::manual_seed(random_bits(setup_.seed, {batch.epoch, batch.examples[0]}) >> 1);
-  const Truth truth(batch, setup_.data);
+  const Truth truth(batch, setup_.data, setup_.options.loss);
   const torch::Tensor result = scores(batch);
-  const torch::Tensor sum = truth.entropy(result);
+  const torch::Tensor sum = truth.error(result);
+  flow.turn();
   sum.backward();
+  for (std::size_t i = 0; i < parameters_.size(); ++i) tensors_.store(i);
   flow.ready(all);
   return truth.loss(result, sum);
 }
@@ -149,12 +163,14 @@ torch::Tensor ScriptModel::untrained(const Batch& batch, std::span<const float> 
 }
 
 Loss ScriptModel::evaluate(const Batch& batch, std::span<const float> parameters) {
-  return Truth(batch, setup_.data).loss(untrained(batch, parameters));
+  return Truth(batch, setup_.data, setup_.options.loss).loss(untrained(batch, parameters));
 }
 
 void ScriptModel::predict(const Batch& batch, std::span<const float> parameters,
                           std::span<float> probabilities) {
-  write_probabilities(untrained(batch, parameters), probabilities);
+  torch::Tensor answers = untrained(batch, parameters);
+  if (numbers()) answers = nearest_class(answers, setup_.data.classes);
+  write_probabilities(answers, probabilities);
 }
 
 }  // namespace paceline

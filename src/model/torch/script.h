@@ -3,7 +3,8 @@
 // Its parameters and their gradients become views into the flat vectors. It is called with
 // one tensor: images [examples, channels, height, width] between −1 and 1, tokens [examples,
 // times] of 64 bits, or rows [examples, width] between 0 and 1, by what the data are. It
-// answers with scores [examples, classes], or [examples] and [examples, 1] for two classes.
+// answers with scores [examples, classes], or [examples] and [examples, 1] for two classes; under
+// --loss squared-error with the labels as numbers, [examples] or [examples, 1].
 //
 // What is random in it is seeded by the epoch and the first example of a share, so the
 // result depends on how steps are cut into shares.
@@ -32,6 +33,7 @@ class ScriptModel final : public Model {
 
  private:
   void bind(std::span<const float> parameters, std::span<float> gradient);
+  bool numbers() const { return setup_.options.loss == LossKind::kSquaredError; }
   torch::Tensor scores(const Batch& batch);
   torch::Tensor untrained(const Batch& batch, std::span<const float> parameters);
   torch::Tensor input(const Batch& batch) const;

@@ -41,10 +41,11 @@ torch::Tensor Sentiment::scores(const Pass& pass) const {
 Loss Sentiment::gradient(const Batch& batch, std::span<const float> parameters,
                          std::span<float> gradient, Flow& flow) {
   tensors_.bind(parameters, gradient);
-  const Pass pass{tensors_, batch, flow, true, setup_.seed};
+  const Pass pass{tensors_, batch, flow, true, setup_.seed, setup_.options.precision};
   const Truth truth(batch, setup_.data);
   const torch::Tensor result = scores(pass);
-  const torch::Tensor sum = truth.entropy(result);
+  const torch::Tensor sum = truth.error(result);
+  flow.turn();
   sum.backward();
   return truth.loss(result, sum);
 }
@@ -53,7 +54,7 @@ torch::Tensor Sentiment::untrained(const Batch& batch, std::span<const float> pa
   const torch::NoGradGuard no_graph;
   tensors_.bind(parameters, {});
   NoFlow flow;
-  return scores({tensors_, batch, flow, false, setup_.seed});
+  return scores({tensors_, batch, flow, false, setup_.seed, setup_.options.precision});
 }
 
 Loss Sentiment::evaluate(const Batch& batch, std::span<const float> parameters) {

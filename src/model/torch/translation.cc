@@ -139,7 +139,10 @@ Loss Translation::pass_over(const Pass& pass) const {
   const torch::Tensor last = decode(targets.read, states, pass);
   const torch::Tensor spoken = last.reshape({-1, last.size(2)}).index_select(0, targets.places);
   const Projection::Result result = projection_.entropy(spoken, targets.words, pass);
-  if (pass.training) result.loss.backward();
+  if (pass.training) {
+    pass.flow.turn();
+    result.loss.backward();
+  }
   Loss loss;
   loss.sum = result.loss.item<double>();
   loss.weight = pass.batch.weight;
@@ -152,14 +155,14 @@ Loss Translation::pass_over(const Pass& pass) const {
 Loss Translation::gradient(const Batch& batch, std::span<const float> parameters,
                            std::span<float> gradient, Flow& flow) {
   tensors_.bind(parameters, gradient);
-  return pass_over({tensors_, batch, flow, true, setup_.seed});
+  return pass_over({tensors_, batch, flow, true, setup_.seed, setup_.options.precision});
 }
 
 Loss Translation::evaluate(const Batch& batch, std::span<const float> parameters) {
   const torch::NoGradGuard no_graph;
   tensors_.bind(parameters, {});
   NoFlow flow;
-  return pass_over({tensors_, batch, flow, false, setup_.seed});
+  return pass_over({tensors_, batch, flow, false, setup_.seed, setup_.options.precision});
 }
 
 void Translation::predict(const Batch& batch, std::span<const float> parameters,
@@ -167,7 +170,7 @@ void Translation::predict(const Batch& batch, std::span<const float> parameters,
   const torch::NoGradGuard no_graph;
   tensors_.bind(parameters, {});
   NoFlow flow;
-  const Pass pass{tensors_, batch, flow, false, setup_.seed};
+  const Pass pass{tensors_, batch, flow, false, setup_.seed, setup_.options.precision};
   Starts states = encode(pass);
   const torch::Tensor begin =
       torch::full({1, static_cast<std::int64_t>(batch.size())}, Vocabulary::kBegin, torch::kInt64);
@@ -183,7 +186,7 @@ std::vector<std::vector<std::int32_t>> Translation::translate(const Batch& batch
   const torch::NoGradGuard no_graph;
   tensors_.bind(parameters, {});
   NoFlow flow;
-  const Pass pass{tensors_, batch, flow, false, setup_.seed};
+  const Pass pass{tensors_, batch, flow, false, setup_.seed, setup_.options.precision};
   Starts states = encode(pass);
   std::vector<std::vector<std::int32_t>> sentences(batch.size());
   std::vector<bool> ended(batch.size());

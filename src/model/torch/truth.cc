@@ -13,8 +13,10 @@ std::uint64_t count(const torch::Tensor& which) {
 
 }  // namespace
 
-Truth::Truth(const Batch& batch, const DatasetInfo& data)
+Truth::Truth(const Batch& batch, const DatasetInfo& data, LossKind kind)
     : batch_(batch),
+      kind_(kind),
+      two_classes_(data.classes == 2),
       labels_(torch::empty({static_cast<std::int64_t>(batch.size())}, torch::kInt64)) {
   auto* out = labels_.data_ptr<std::int64_t>();
   for (const std::int32_t label : batch.labels) {
@@ -26,27 +28,31 @@ Truth::Truth(const Batch& batch, const DatasetInfo& data)
   }
 }
 
-torch::Tensor Truth::entropy(const torch::Tensor& scores) const {
-  if (batch_.weights.empty()) {
-    return at::cross_entropy_loss(scores, labels_, {}, at::Reduction::Sum);
+torch::Tensor Truth::error(const torch::Tensor& answers) const {
+  torch::Tensor errors = kind_ == LossKind::kCrossEntropy
+                             ? at::cross_entropy_loss(answers, labels_, {}, at::Reduction::None)
+                             : (answers.squeeze(1) - labels_).square();
+  if (!batch_.weights.empty()) {
+    errors = errors * torch::from_blob(const_cast<float*>(batch_.weights.data()), labels_.sizes(),
+                                       torch::kFloat32);
   }
-  const torch::Tensor weights =
-      torch::from_blob(const_cast<float*>(batch_.weights.data()), labels_.sizes(), torch::kFloat32);
-  return at::cross_entropy_loss(scores, labels_, {}, at::Reduction::None).mul(weights).sum();
+  return errors.sum();
 }
 
-Loss Truth::loss(const torch::Tensor& scores, const torch::Tensor& entropy) const {
-  const torch::Tensor guess = scores.argmax(1);
+Loss Truth::loss(const torch::Tensor& answers, const torch::Tensor& error) const {
+  const torch::Tensor guess = kind_ == LossKind::kCrossEntropy
+                                  ? answers.argmax(1)
+                                  : answers.squeeze(1).round().to(torch::kInt64);
   Loss loss;
-  loss.sum = entropy.item<double>();
+  loss.sum = error.item<double>();
   loss.weight = batch_.weights.empty() ? static_cast<double>(batch_.size()) : batch_.weight;
   loss.examples = batch_.size();
   loss.predictions = loss.examples;
   loss.correct = count(guess.eq(labels_));
-  if (scores.size(1) == 2) {
-    loss.positives.right = count(guess.logical_and(labels_));
-    loss.positives.found = count(guess.ne(0));
-    loss.positives.there = count(labels_.ne(0));
+  if (two_classes_) {
+    loss.positives.right = count(guess.eq(1).logical_and(labels_.eq(1)));
+    loss.positives.found = count(guess.eq(1));
+    loss.positives.there = count(labels_.eq(1));
   }
   return loss;
 }
@@ -54,6 +60,10 @@ Loss Truth::loss(const torch::Tensor& scores, const torch::Tensor& entropy) cons
 torch::Tensor two_classes(const torch::Tensor& scores) {
   const torch::Tensor second = scores.reshape({-1, 1});
   return torch::cat({torch::zeros_like(second), second}, 1);
+}
+
+torch::Tensor nearest_class(const torch::Tensor& numbers, std::int64_t classes) {
+  return (numbers - torch::arange(classes, torch::kFloat32)).abs().mul(-1000);
 }
 
 void write_probabilities(const torch::Tensor& scores, std::span<float> probabilities) {

@@ -1,4 +1,6 @@
-// The labels of a batch, and how well scores [examples, classes] agree with them.
+// The labels of a batch, and how well a network's answers agree with them: scores
+// [examples, classes] under cross-entropy, or the labels as numbers [examples, 1] under the
+// squared error.
 #pragma once
 
 #include <torch/torch.h>
@@ -7,26 +9,32 @@
 
 #include "data/dataset.h"
 #include "model/model.h"
+#include "model/options.h"
 
 namespace paceline {
 
 class Truth {
  public:
   // Throws DataError when a label is not one of the classes. `batch` must outlive it.
-  Truth(const Batch& batch, const DatasetInfo& data);
+  Truth(const Batch& batch, const DatasetInfo& data, LossKind kind = LossKind::kCrossEntropy);
 
-  // The cross-entropy, summed over the examples by their weights.
-  torch::Tensor entropy(const torch::Tensor& scores) const;
-  Loss loss(const torch::Tensor& scores, const torch::Tensor& entropy) const;
-  Loss loss(const torch::Tensor& scores) const { return loss(scores, entropy(scores)); }
+  // Summed over the examples by their weights.
+  torch::Tensor error(const torch::Tensor& answers) const;
+  Loss loss(const torch::Tensor& answers, const torch::Tensor& error) const;
+  Loss loss(const torch::Tensor& answers) const { return loss(answers, error(answers)); }
 
  private:
   const Batch& batch_;
+  LossKind kind_;
+  bool two_classes_;
   torch::Tensor labels_;  // [examples]
 };
 
 // Scores of two classes from one per example: how much likelier the second class is.
 torch::Tensor two_classes(const torch::Tensor& scores);
+
+// Scores of classes of which none but the nearest to the number is likely.
+torch::Tensor nearest_class(const torch::Tensor& numbers, std::int64_t classes);
 
 void write_probabilities(const torch::Tensor& scores, std::span<float> probabilities);
 
