@@ -26,7 +26,10 @@ inline constexpr std::uint16_t kCreditType = 4;     // only returns credit
 inline constexpr std::uint16_t kAskCreditType = 5;  // the sender waits for all credit owed
 inline constexpr std::uint16_t kFirstApplicationType = 16;
 
-enum class Codec : std::uint8_t { kRaw = 0 };
+enum class Codec : std::uint8_t {
+  kRaw = 0,
+  kBf16 = 1,  // floats of 16 bits in the place of 32
+};
 
 struct FrameHeader {
   std::uint16_t type = 0;

@@ -1,21 +1,29 @@
 // The exchange of workers that each hold all parameters and sum their gradients over a ring.
 //
-// A second thread, the carrier, moves buckets while the first one computes: a bucket leaves
-// when the backward pass has completed it. Only when all buckets of a step and the step's
-// weight and coverage have been summed is the optimizer applied, by every worker to its own
-// copy, front first; the next forward pass may begin with what is applied. The sums have the
-// same bits on all workers, so their parameters stay the same.
+// Other threads, the carriers, move buckets while the first one computes: a bucket leaves when
+// the backward pass has completed it, and while one is being added up another is on the wire.
+// The buckets of the first layers have a lane of their own, since the next forward pass begins
+// with them: they do not queue behind larger ones that it needs later, and they are applied as
+// soon as they and the step's weight are summed, unless a rule must see the whole step first.
+// All others are applied when the whole step is there, front first. Every worker applies the
+// optimizer to its own copy; the sums have the same bits on all workers, so the copies stay the
+// same.
+//
+// A run that ends within a step goes back to the parameters before it.
 #pragma once
 
 #include <condition_variable>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/buffer.h"
 #include "data/share.h"
 #include "exchange/allreduce/buckets.h"
+#include "exchange/allreduce/overwritten.h"
 #include "exchange/allreduce/ring.h"
 #include "exchange/exchange.h"
 #include "exchange/options.h"
@@ -36,13 +44,15 @@ struct AllReduceOptions {
   std::uint64_t version = 0;
   std::uint64_t last_version = 0;
   std::uint64_t bucket_floats = kBucketFloats;
+  // The most that is applied before the step is complete; what it was before is kept until then.
+  std::uint64_t early_floats = std::uint64_t{1} << 23;
   std::vector<Matrix> factored;  // exchanged as factors, and multiplied by:
   std::function<void(const Matrix&, const Factors&, std::span<float>)> multiply;
 };
 
 class AllReduce final : public Exchange {
  public:
-  // After every step, on the carrier's thread: the sums of all workers, and whether the step
+  // After every step, on a carrier's thread: the sums of all workers, and whether the step
   // changed anything. The parameters stand still until it returns.
   using StepDone = std::function<void(std::uint64_t version, const Loss& loss, bool skipped)>;
 
@@ -54,7 +64,7 @@ class AllReduce final : public Exchange {
   std::uint64_t version() const;  // steps applied
   LinkCounters counters() const { return ring_.counters(); }
 
-  // Ends the carrier; what is being applied is applied to its end. Nothing is called after.
+  // Ends the carriers. Parameters and state are then those of version().
   void halt();
 
   // From any thread: waits here and on other workers end with CommError(reason).
@@ -79,17 +89,36 @@ class AllReduce final : public Exchange {
     std::vector<float> inputs;
   };
 
+  // Buckets that leave one after the other, from the back.
+  struct Lane {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::size_t next = 0;  // one above the bucket that leaves next
+  };
+
   Share share_of(std::uint64_t step) const;
   std::uint64_t rows_of(std::uint64_t step, std::size_t rank) const;
-  Factored* factored(Range matrix);
+  const Factored* find_factored(Range matrix) const;
+  Factored* find_factored(Range matrix);
   void contribute_nothing();
   void make_room(std::uint64_t step);
   void gather(Factored& entry, std::uint32_t tag);
-  void carry();
-  void carry_step(std::uint64_t step);
   bool wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
+  void fail() const;
+
+  std::size_t count_early() const;
+  void start_carriers();
+  std::thread carrier(std::function<void()> work);
+  std::optional<std::size_t> take(Lane& lane, bool until_step_ends);
+  void carry(std::size_t bucket);
+  void carry_front(std::uint64_t step);
+  void carry_step(std::uint64_t step);
+  void agree_on_weight(std::uint64_t step);
+  Loss sum_up(std::uint64_t step);
+  Norm norm_of(Range buckets) const;
   double decide(const Norm& sum, double weight, std::uint64_t step) const;
-  void apply(double weight, double scale, std::uint64_t step);
+  void apply(Range buckets, double weight, double scale, std::uint64_t step);
+  void settle();
 
   AllReduceOptions options_;
   Optimizer optimizer_;
@@ -101,19 +130,27 @@ class AllReduce final : public Exchange {
   Buffer gradient_;
   std::vector<Factored> factored_;
   std::vector<std::uint64_t> rows_;  // of each rank, in the step that is computed
-  std::uint64_t step_;               // of the thread that computes
+  Overwritten overwritten_;
+  std::uint64_t step_;  // of the thread that computes
 
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   Buckets buckets_;
-  std::size_t leaving_ = 0;  // buckets from this one on may leave
+  std::size_t leaving_;           // buckets from this one on may leave
+  Lane front_;                    // applied when all of it is summed
+  Lane back_;                     // applied when all of the step is
+  std::size_t summed_ = 0;        // buckets of this step
+  std::vector<Norm> norms_;       // of these
+  std::optional<double> begun_;   // weight of this worker's share, until it is summed
+  std::optional<double> weight_;  // of the step
   std::optional<Loss> finished_;
   std::uint64_t version_;      // steps that are applied
-  std::uint64_t applied_ = 0;  // and floats of the next one
+  std::uint64_t settled_;      // and reported
+  std::uint64_t applied_ = 0;  // floats of the next one
   bool stopping_ = false;
   std::string abort_reason_;
   std::exception_ptr failure_;
-  std::thread carrier_;
+  std::vector<std::thread> carriers_;
 };
 
 }  // namespace paceline

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <type_traits>
 
+#include "base/buffer.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "exchange/allreduce/abortable.h"
@@ -52,7 +53,6 @@ class Store final : public gloo::rendezvous::Store {
 struct Ring::Impl {
   RingOptions options;
   std::shared_ptr<AbortableContext> context;
-  std::vector<Bf16> halves{};  // of what is being summed
   std::atomic<std::uint64_t> sent = 0;
   std::atomic<std::uint64_t> received = 0;
 
@@ -143,10 +143,11 @@ void Ring::gather(std::span<float> all, std::span<const std::size_t> counts, std
 
 void Ring::sum(std::span<float> values, std::uint32_t tag) {
   if (impl_->options.wire == WireFormat::kFloat) return impl_->sum(values, tag);
-  impl_->halves.resize(values.size());
-  to_bf16(values, impl_->halves);
-  impl_->sum(std::span(impl_->halves), tag);
-  from_bf16(impl_->halves, values);
+  Buffer buffer(values.size() * sizeof(Bf16));
+  const std::span halves(reinterpret_cast<Bf16*>(buffer.data()), values.size());
+  to_bf16(values, halves);
+  impl_->sum(halves, tag);
+  from_bf16(halves, values);
 }
 
 void Ring::sum(std::span<double> values, std::uint32_t tag) {

@@ -44,7 +44,7 @@ class Ring {
 
   // Each member's values become the sums over all members, of the format of the wire; they
   // are the same bits everywhere. Everyone calls it with as many
-  // values and the same tag, in the same order; one thread at a time. Throws CommError when
+  // values and the same tag; several threads may, with different tags. Throws CommError when
   // a member is gone or the deadline has passed.
   void sum(std::span<float> values, std::uint32_t tag);
   void sum(std::span<double> values, std::uint32_t tag);

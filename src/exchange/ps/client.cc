@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/units.h"
 #include "exchange/parsed.h"
+#include "optim/bf16.h"
 #include "optim/sum.h"
 
 namespace paceline {
@@ -31,14 +32,15 @@ PsClient::PsClient(Loop& loop, const ChunkMap& map, const PsClientOptions& optio
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
     if (params.chunk() >= map_.chunks()) throw FrameError("there is no such chunk");
     const Range floats = map_.floats_of(params.chunk());
-    if (header.payload_bytes != floats.size() * sizeof(float)) {
+    const bool halves = header.codec == Codec::kBf16;
+    if (header.payload_bytes != floats.size() * (halves ? sizeof(Bf16) : sizeof(float))) {
       throw FrameError("parameters of the wrong size");
     }
     const std::lock_guard lock(mutex_);
-    aside_[params.chunk()] = !core_.may_land(params.chunk());
+    aside_[params.chunk()] = halves || !core_.may_land(params.chunk());
     if (aside_[params.chunk()]) {
       Staged& staged = staged_[params.chunk()];
-      staged = {Buffer(header.payload_bytes), {}};
+      staged = {Buffer(header.payload_bytes), header.codec, {}};
       return staged.values.bytes();
     }
     core_.landing(params.chunk());
@@ -77,7 +79,9 @@ void PsClient::carry_out(const WorkerCore::Actions& actions) {
     if (const auto* pull = std::get_if<SendPull>(&action)) {
       FrameHeader header;
       header.type = wire::PULL;
-      pull->message.SerializeToString(&meta_);
+      wire::Pull message = pull->message;
+      message.set_halves(options_.wire == WireFormat::kBf16);
+      message.SerializeToString(&meta_);
       // With the priority of the chunk's pushes, so that it never overtakes one.
       const std::uint32_t chunk = pull->message.chunk();
       connection_->send(map_.server_of(chunk), header, meta_, {}, static_cast<int>(chunk));
@@ -241,9 +245,17 @@ void PsClient::ready(Range floats) {
     const std::uint64_t end = std::min(part.end, floats.end);
     ready_floats_[chunk] += static_cast<std::uint32_t>(end - begin);
     if (ready_floats_[chunk] == part.size() && chunk != 0 && !whole_first) {
-      push(chunk, {std::as_bytes(gradient().subspan(part.begin, part.size())), gradient_});
+      push_gradient(chunk);
     }
   }
+}
+
+void PsClient::push_gradient(std::uint32_t chunk) {
+  const Range part = map_.floats_of(chunk);
+  const auto bytes = std::as_bytes(gradient().subspan(part.begin, part.size()));
+  if (options_.wire == WireFormat::kFloat) return push(chunk, Codec::kRaw, {bytes, gradient_});
+  const auto halves = pack_bf16(bytes);
+  push(chunk, Codec::kBf16, {halves->bytes(), halves});
 }
 
 // Async: the worker has the whole gradient of its push, so it sees to clipping and to
@@ -268,7 +280,7 @@ void PsClient::finish(const Loss& loss, const TreeSum* tree) {
     if (sent_[chunk]) continue;
     const Range part = map_.floats_of(chunk);
     if (tree == nullptr) {
-      push(chunk, {std::as_bytes(gradient().subspan(part.begin, part.size())), gradient_});
+      push_gradient(chunk);
       continue;
     }
     auto packed = std::make_shared<Buffer>(tree->nodes().size() * part.size() * sizeof(float));
@@ -276,16 +288,17 @@ void PsClient::finish(const Loss& loss, const TreeSum* tree) {
     for (const auto& [begin, node] : tree->nodes()) {
       out = std::copy_n(node.second.data() + part.begin, part.size(), out);
     }
-    push(chunk, {packed->bytes(), packed});
+    push(chunk, Codec::kRaw, {packed->bytes(), packed});
   }
   const std::lock_guard lock(mutex_);
   install_staged();
 }
 
-void PsClient::push(std::uint32_t chunk, Payload payload) {
+void PsClient::push(std::uint32_t chunk, Codec codec, Payload payload) {
   sent_[chunk] = true;
   FrameHeader header;
   header.type = wire::PUSH;
+  header.codec = codec;
   {
     const std::lock_guard lock(mutex_);
     const WorkerCore::Actions& actions = core_.push(chunk, contribution_);
@@ -320,8 +333,12 @@ void PsClient::install_staged() {
 void PsClient::install(std::uint32_t chunk) {
   const Staged staged = std::move(staged_.extract(chunk).mapped());
   const Range floats = map_.floats_of(chunk);
-  std::memcpy(parameters_.as_floats().data() + floats.begin, staged.values.data(),
-              staged.values.size());
+  const auto values = parameters_.as_floats().subspan(floats.begin, floats.size());
+  if (staged.codec == Codec::kBf16) {
+    unpack_bf16(staged.values.bytes(), values);
+  } else {
+    std::memcpy(values.data(), staged.values.data(), staged.values.size());
+  }
   carry_out(core_.params(chunk, *staged.version));
 }
 

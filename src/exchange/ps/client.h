@@ -29,6 +29,7 @@ namespace paceline {
 struct PsClientOptions {
   WorkerCore::Options core;
   StepRules rules;
+  WireFormat wire = WireFormat::kFloat;  // of pushes and pulls
   Duration deadline = std::chrono::seconds(60);
   std::string name;
 };
@@ -67,7 +68,8 @@ class PsClient final : public Exchange {
  private:
   void carry_out(const WorkerCore::Actions& actions);
   void wait_for(const std::function<bool()>& done, const std::function<std::string()>& what);
-  void push(std::uint32_t chunk, Payload payload);
+  void push_gradient(std::uint32_t chunk);
+  void push(std::uint32_t chunk, Codec codec, Payload payload);
   void install_staged();
   void install(std::uint32_t chunk);
   double own_scale(const Loss& loss) const;
@@ -87,8 +89,9 @@ class PsClient final : public Exchange {
   Buffer parameters_;
   std::shared_ptr<Buffer> gradient_;
   std::vector<std::shared_ptr<Buffer>> gradients_;  // pool: one may still be on its way
-  struct Staged {  // arrived, or still arriving, while the chunk was in use
+  struct Staged {  // arrived, or still arriving, while the chunk was in use or as halves
     Buffer values;
+    Codec codec;
     std::optional<std::uint64_t> version;  // once it has arrived
   };
   std::map<std::uint32_t, Staged> staged_;  // by chunk

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "exchange/parsed.h"
 #include "net/hello.h"
+#include "optim/bf16.h"
 
 namespace paceline {
 
@@ -15,18 +16,23 @@ class PsServer::Client final : public LinkHandler {
 
   Link& link() { return *link_; }
   std::uint32_t incarnation() const { return incarnation_; }
+  bool wants_halves() const { return wants_halves_; }
 
   std::span<std::byte> place(Link&, const FrameHeader& header, std::string_view meta) override {
     if (header.type != wire::PUSH || !greeted_) throw FrameError("unexpected payload");
     push_ = parsed<wire::Push>(meta);
     const Range tiles{push_.tiles().begin(), push_.tiles().end()};
-    if (tiles.begin > tiles.end || tiles.size() > 1'000'000 ||
-        header.payload_bytes != server_.shard_.contribution_bytes(push_.chunk(), tiles)) {
+    const bool fits = tiles.begin <= tiles.end && tiles.size() <= 1'000'000;
+    const std::size_t bytes = fits ? server_.shard_.contribution_bytes(push_.chunk(), tiles) : 0;
+    const bool halves = header.codec == Codec::kBf16;
+    if (!fits || header.payload_bytes != (halves ? bytes / 2 : bytes)) {
       throw FrameError(fmt::format("a push of {} bytes does not fit chunk {}", header.payload_bytes,
                                    push_.chunk()));
     }
-    landing_ = server_.shard_.landing(push_.chunk(), header.payload_bytes);
-    return landing_->bytes();
+    landing_ = server_.shard_.landing(push_.chunk(), bytes);
+    if (!halves) return landing_->bytes();
+    arriving_halves_ = Buffer(header.payload_bytes);
+    return arriving_halves_.bytes();
   }
 
   void received(Link&, const FrameHeader& header, std::string_view meta,
@@ -35,12 +41,16 @@ class PsServer::Client final : public LinkHandler {
     if (!greeted_) throw FrameError("the first message is not a hello");
     incarnation_ = header.incarnation;
     if (header.type == wire::PUSH && landing_) {
+      if (header.codec == Codec::kBf16) {
+        unpack_bf16(arriving_halves_.bytes(), landing_->as_floats());
+      }
       const Sender sender{id_, header.incarnation, header.plan_epoch, header.base_version};
       const Shard::Contribution contribution = std::move(landing_);
       server_.carry_out(server_.core_.push(sender, push_), &push_, contribution);
     } else if (header.type == wire::PULL) {
-      server_.carry_out(server_.core_.pull(id_, header.incarnation, parsed<wire::Pull>(meta)),
-                        nullptr, nullptr);
+      const auto pull = parsed<wire::Pull>(meta);
+      wants_halves_ = pull.halves();
+      server_.carry_out(server_.core_.pull(id_, header.incarnation, pull), nullptr, nullptr);
     } else {
       throw FrameError(fmt::format("a server does not know message type {}", header.type));
     }
@@ -73,6 +83,8 @@ class PsServer::Client final : public LinkHandler {
   std::uint32_t incarnation_ = 0;
   wire::Push push_;
   Shard::Contribution landing_;
+  Buffer arriving_halves_;
+  bool wants_halves_ = false;
 };
 
 PsServer::PsServer(const ServerCore::Options& options, Shard shard, std::string digest,
@@ -154,8 +166,13 @@ void PsServer::send_params(const SendParams& send) {
   FrameHeader header;
   header.type = wire::PARAMS;
   header.base_version = send.version;
-  client->second->link().send(header, meta_, shard_.values(send.chunk, send.version, send.state),
-                              static_cast<int>(send.chunk));
+  Payload values = shard_.values(send.chunk, send.version, send.state);
+  if (client->second->wants_halves()) {
+    header.codec = Codec::kBf16;
+    const auto halves = pack_bf16(values.bytes);
+    values = {halves->bytes(), halves};
+  }
+  client->second->link().send(header, meta_, std::move(values), static_cast<int>(send.chunk));
 }
 
 void PsServer::tell(const SendToChief& message) {

@@ -3,7 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <barrier>
 #include <cmath>
+#include <functional>
+#include <future>
 #include <map>
 #include <thread>
 
@@ -41,7 +45,8 @@ class SharedNotes final : public RingNotes {
 
 // What all workers of a run do, each in a thread of its own.
 struct Worker {
-  std::vector<float> values;
+  std::vector<float> values;  // when the exchange has ended
+  std::uint64_t version = 0;
   std::uint64_t examples = 0;
   std::uint64_t steps = 0;
   std::string error;
@@ -112,37 +117,56 @@ void compute(Exchange& exchange, const Share& share) {
   exchange.finish({1, static_cast<double>(positions.size()), positions.size(), 0});
 }
 
-std::vector<Worker> run(const AllReduceOptions& given, std::uint32_t dies = 99,
-                        WireFormat wire = WireFormat::kFloat) {
+Schedule schedule() {
+  return Schedule({.rate = 0.1}, kGrid.batch, kGrid.examples, kEpochs);
+}
+
+using Between = std::function<void(std::uint32_t rank, const Share& share, Exchange& exchange)>;
+
+struct Hooks {
+  Between before = [](auto&&...) {};  // a share is computed
+  Between after = [](auto&&...) {};
+  std::function<void(std::uint32_t rank)> product = [](auto) {};  // of factors
+  WireFormat wire = WireFormat::kFloat;
+};
+
+void work(AllReduceOptions options, std::uint32_t rank, const Hooks& hooks, RingNotes& notes,
+          Worker& me) {
+  const auto size = static_cast<std::uint32_t>(options.plan.entries.size());
+  Ring ring({rank, size, "127.0.0.1", std::chrono::seconds(20), "worker" + std::to_string(rank),
+             hooks.wire},
+            notes);
+  options.incarnation = rank;
+  options.multiply = [&](const Matrix& matrix, const Factors& factors, std::span<float> gradient) {
+    hooks.product(rank);
+    multiply(matrix, factors, gradient);
+  };
+  AllReduce exchange(options, schedule(), ring, Buffer::floats(kGradientFloats),
+                     Buffer::floats(2 * kGradientFloats),
+                     [&](std::uint64_t, const Loss& loss, bool) {
+                       me.examples += loss.examples;
+                       ++me.steps;
+                     });
+  try {
+    while (const auto share = exchange.next()) {
+      hooks.before(rank, *share, exchange);
+      compute(exchange, *share);
+      hooks.after(rank, *share, exchange);
+    }
+  } catch (const std::exception& error) {
+    me.error = error.what();
+  }
+  exchange.halt();
+  me.version = exchange.version();
+  me.values.assign(exchange.parameters().begin(), exchange.parameters().end());
+}
+
+std::vector<Worker> run(const AllReduceOptions& options, const Hooks& hooks = {}) {
   SharedNotes notes;
-  const auto size = static_cast<std::uint32_t>(given.plan.entries.size());
-  std::vector<Worker> workers(size);
+  std::vector<Worker> workers(options.plan.entries.size());
   std::vector<std::thread> threads;
-  for (std::uint32_t rank = 0; rank < size; ++rank) {
-    threads.emplace_back([&, rank] {
-      Worker& me = workers[rank];
-      try {
-        Ring ring({rank, size, "127.0.0.1", std::chrono::seconds(20),
-                   "worker" + std::to_string(rank), wire},
-                  notes);
-        AllReduceOptions options = given;
-        options.incarnation = rank;
-        AllReduce exchange(options, Schedule({.rate = 0.1}, kGrid.batch, kGrid.examples, kEpochs),
-                           ring, Buffer::floats(kGradientFloats),
-                           Buffer::floats(2 * kGradientFloats),
-                           [&](std::uint64_t, const Loss& loss, bool) {
-                             me.examples += loss.examples;
-                             ++me.steps;
-                           });
-        while (const auto share = exchange.next()) {
-          if (rank == dies && share->step == 4) throw Error("dies");
-          compute(exchange, *share);
-        }
-        me.values.assign(exchange.parameters().begin(), exchange.parameters().end());
-      } catch (const std::exception& error) {
-        me.error = error.what();
-      }
-    });
+  for (std::uint32_t rank = 0; rank < workers.size(); ++rank) {
+    threads.emplace_back([&, rank] { work(options, rank, hooks, notes, workers[rank]); });
   }
   for (std::thread& thread : threads) thread.join();
   return workers;
@@ -171,7 +195,6 @@ TEST(AllReduceTest, FactorsGiveTheSameAsTheMatrix) {
        std::vector<std::vector<double>>{{1}, {1, 3}, {2, 1, 1}, {1, 0, 1}}) {
     AllReduceOptions options = options_for(weights);
     options.factored = {kMatrix};
-    options.multiply = multiply;
     const std::vector<Worker> factored = run(options);
     for (const Worker& worker : factored) {
       ASSERT_EQ(worker.error, "");
@@ -186,7 +209,7 @@ TEST(AllReduceTest, FactorsGiveTheSameAsTheMatrix) {
 
 TEST(AllReduceTest, SixteenBitsOnTheWireAreCloseAndTheSameEverywhere) {
   const std::vector<Worker> whole = run(options_for({1, 1}));
-  const std::vector<Worker> halves = run(options_for({1, 1}), 99, WireFormat::kBf16);
+  const std::vector<Worker> halves = run(options_for({1, 1}), {.wire = WireFormat::kBf16});
   ASSERT_EQ(halves[0].error, "");
   EXPECT_EQ(halves[0].values, halves[1].values);
   EXPECT_NE(halves[0].values, whole[0].values);
@@ -213,11 +236,47 @@ TEST(AllReduceTest, ClippingLooksAtTheWholeGradient) {
 }
 
 TEST(AllReduceTest, AMemberThatLeavesEndsTheOthers) {
-  const auto workers = run(options_for({1, 1, 1}), 1);
+  Hooks hooks;
+  hooks.before = [](std::uint32_t rank, const Share& share, Exchange&) {
+    if (rank == 1 && share.step == 4) throw Error("dies");
+  };
+  const auto workers = run(options_for({1, 1, 1}), hooks);
   EXPECT_EQ(workers[1].error, "dies");
   for (const std::size_t other : {0U, 2U}) {
     EXPECT_THAT(workers[other].error, ::testing::HasSubstr("has lost the ring of 3 workers"));
     EXPECT_LE(workers[other].steps, 4U);
+  }
+}
+
+// The front of the parameters is a step ahead when the rest of that step fails.
+TEST(AllReduceTest, AStepThatFailsLeavesTheParametersOfTheOneBefore) {
+  constexpr std::uint64_t kFails = 4;
+  AllReduceOptions options = options_for({1, 1});
+  options.factored = {kMatrix};
+  AllReduceOptions shorter = options;
+  shorter.last_version = kFails;
+  const std::vector<Worker> before = run(shorter);
+
+  std::barrier both(2);
+  std::array<std::promise<void>, 2> ahead;
+  std::array<std::uint64_t, 2> products{};
+  Hooks hooks;
+  hooks.product = [&](std::uint32_t rank) {
+    if (products[rank]++ != kFails) return;
+    ahead[rank].get_future().wait();
+    throw Error("no product");
+  };
+  hooks.after = [&](std::uint32_t rank, const Share& share, Exchange& exchange) {
+    if (share.step != kFails) return;
+    exchange.await({0, 100});
+    both.arrive_and_wait();
+    ahead[rank].set_value();
+  };
+  const std::vector<Worker> workers = run(options, hooks);
+  for (std::size_t rank = 0; rank < 2; ++rank) {
+    EXPECT_NE(workers[rank].error, "");
+    EXPECT_EQ(workers[rank].version, kFails);
+    EXPECT_EQ(workers[rank].values, before[rank].values);
   }
 }
 
