@@ -1,62 +1,7 @@
 // The one binary: every command and every role of a run.
 
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
-
-#include <exception>
-#include <filesystem>
-#include <iostream>
-#include <new>
-#include <string>
-#include <vector>
-
-#include "base/error.h"
-#include "cli/command_line.h"
-
-namespace {
-
-int fail(const std::string& message, paceline::ExitCode code) {
-  std::cout.flush();
-  std::cerr << "paceline: " << message << std::endl;
-  return static_cast<int>(code);
-}
-
-// A standard descriptor that is closed would be handed out again, for a socket or a pipe of
-// a run, and whoever writes a message would write into that.
-void fill_standard_descriptors() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(fd, F_GETFD) == -1) ::open("/dev/null", O_RDWR);  // gets the lowest that is free
-  }
-}
-
-// Whether the output is a pipe that nobody reads any more.
-bool reader_is_gone() {
-  pollfd output{STDOUT_FILENO, POLLOUT, 0};
-  return ::poll(&output, 1, 0) > 0 && (output.revents & POLLERR) != 0;
-}
-
-}  // namespace
+#include "cli/main.h"
 
 int main(int argc, char** argv) {
-  fill_standard_descriptors();
-  try {
-    const paceline::Environment environment = paceline::current_environment();
-    const std::vector<std::string> arguments(argv + 1, argv + argc);
-    const paceline::ParsedCommand command = paceline::parse_command_line(arguments, environment);
-    const paceline::Actions actions = paceline::make_actions();
-    paceline::run_command(command, {environment, actions, std::cout, std::cerr});
-    std::cout.flush();
-    if (std::cout || reader_is_gone()) return 0;
-    return fail("cannot write to standard output", paceline::ExitCode::kData);
-  } catch (const paceline::Error& error) {
-    return fail(error.what(), error.code());
-  } catch (const std::filesystem::filesystem_error& error) {
-    return fail("cannot use " + error.path1().string() + ": " + error.code().message(),
-                paceline::ExitCode::kData);
-  } catch (const std::bad_alloc&) {
-    return fail("this machine has not enough memory left", paceline::ExitCode::kResources);
-  } catch (const std::exception& error) {
-    return fail(std::string("unexpected: ") + error.what(), paceline::ExitCode::kInternal);
-  }
+  return paceline::run_program(argc, argv);
 }

@@ -17,6 +17,8 @@
 #include "data/idx.h"
 #include "data/known_sets.h"
 #include "lab/bench.h"
+#include "model/registry.h"
+#include "train/ideal.h"
 #include "train/loop.h"
 #include "train/memory.h"
 #include "train/parts.h"
@@ -54,6 +56,49 @@ void train_action(const RunConfig& config, Reporter& reporter) {
   train(config, config_toml(config), reporter);
 }
 
+nlohmann::json ideal_action(const RunConfig& config, Reporter& reporter) {
+  fetch_or_verify(config.data, [&](std::string_view line) { reporter.notice(std::string(line)); });
+  const Ideal ideal = measure_ideal(config);
+  return {{"examples_per_step", ideal.examples_per_step},
+          {"steps", ideal.steps},
+          {"step_seconds", ideal.step_seconds},
+          {"examples_per_second", ideal.examples_per_second}};
+}
+
+// The tensors, and what each costs a worker per step on the wire: pushed and pulled, or summed
+// over a ring, or as factors when these are cheaper.
+nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts) {
+  nlohmann::json tensors = describe_tensors(parts.model->layout());
+  const bool ring = config.exchange == ExchangeKind::kAllReduce;
+  const auto workers = static_cast<double>(config.workers);
+  const auto matrices = parts.model->matrices();
+  const auto factored = choose_factored(matrices, parts.grid.batch, config.workers, config.factors);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Range floats = parts.model->layout().tensors[i].floats;
+    const auto is_this = [&](const Matrix& matrix) { return matrix.floats == floats; };
+    nlohmann::json& tensor = tensors[i];
+    double bytes = tensor["bytes"];
+    bytes *= config.wire == WireFormat::kBf16 ? 0.5 : 1;
+    if (config.exchange == ExchangeKind::kLocal) {
+      bytes = 0;
+    } else {
+      bytes *= 2 * (ring ? (workers - 1) / workers : 1);
+    }
+    const auto matrix = std::find_if(matrices.begin(), matrices.end(), is_this);
+    if (ring && matrix != matrices.end()) {
+      const FactorCost cost =
+          cost_of(*matrix, parts.grid.batch, config.workers, config.factors.link_gbit);
+      const bool chosen = std::any_of(factored.begin(), factored.end(), is_this);
+      tensor["as"] = chosen ? "factors" : "matrix";
+      tensor["matrix_seconds"] = cost.dense_seconds;
+      tensor["factor_seconds"] = cost.factor_seconds;
+      if (chosen) bytes = cost.factor_bytes;
+    }
+    tensor["step_bytes"] = static_cast<std::uint64_t>(bytes);
+  }
+  return tensors;
+}
+
 nlohmann::json estimate_action(const RunConfig& config) {
   const RunParts parts = make_parts(config);
   check_batch(config, parts.data);
@@ -78,16 +123,20 @@ nlohmann::json estimate_action(const RunConfig& config) {
                      {"data_bytes", role.data},
                      {"each_bytes", role.each()}});
   }
-  const std::uint64_t vector = parts.chunks.floats() * sizeof(float);
+  nlohmann::json tensors = describe_exchange(config, parts);
+  std::uint64_t step_bytes = 0;
+  for (const nlohmann::json& tensor : tensors) {
+    step_bytes += tensor["step_bytes"].get<std::uint64_t>();
+  }
   return {{"model", config.model.name},
           {"parameters", parts.chunks.floats()},
           {"examples", parts.data.examples},
           {"steps_per_epoch", parts.grid.steps_per_epoch()},
           {"tiles_per_step", parts.grid.tiles(0)},
           {"steps", parts.last_version},
-          {"step_bytes_per_worker", config.exchange == ExchangeKind::kPs ? 2 * vector : 0},
+          {"step_bytes_per_worker", step_bytes},
           {"memory_bytes", total(memory)},
-          {"tensors", describe_tensors(parts.model->layout())},
+          {"tensors", std::move(tensors)},
           {"servers", std::move(servers)},
           {"roles", std::move(roles)}};
 }
@@ -127,14 +176,55 @@ Evaluation evaluate_action(const EvaluateOptions& options) {
   return {loaded.file.string(), dataset->info().name, loss.examples, loss.mean(), loss.accuracy()};
 }
 
+// What is to be labelled: a line of text each, or images.
+std::unique_ptr<Dataset> open_input(const Loaded& loaded, const std::filesystem::path& input) {
+  if (!is_text(loaded.config.data)) return open_idx_images(input);
+  const auto run_dir = loaded.file.parent_path().parent_path();
+  return number_lines(text_kind(loaded.config.data), loaded.config.data.text, input,
+                      read_vocabularies(text_kind(loaded.config.data), run_dir));
+}
+
+DatasetInfo described(const Loaded& loaded, const Dataset& input) {
+  DatasetInfo info = input.info();
+  const DataOptions& data = loaded.config.data;
+  if (is_text(data)) return info;
+  info.classes = data.name == "synthetic" ? data.synthetic.classes : data.classes;
+  if (data.name == "synthetic") info.image = image_of(data.synthetic);
+  return info;
+}
+
+std::vector<std::string> translate(Model& model, const Dataset& input, const Loaded& loaded) {
+  const Vocabulary words =
+      read_vocabularies(TextKind::kSentences, loaded.file.parent_path().parent_path())[1];
+  std::vector<std::string> sentences;
+  Batch batch;
+  constexpr std::uint64_t kBatch = 100;
+  for (std::uint64_t begin = 0; begin < input.info().examples; begin += kBatch) {
+    batch.examples.resize(std::min(kBatch, input.info().examples - begin));
+    std::iota(batch.examples.begin(), batch.examples.end(), begin);
+    input.read(batch.examples, batch);
+    for (const auto& tokens :
+         model.translate(batch, loaded.parameters, loaded.config.data.text.length)) {
+      std::vector<std::string> said;
+      for (const std::int32_t token : tokens) said.emplace_back(words.word(token));
+      sentences.push_back(join(said, " "));
+    }
+  }
+  return sentences;
+}
+
+void export_action(const ExportOptions& options) {
+  const Loaded loaded = load(options.target);
+  export_weights(CheckpointReader(loaded.file).info().layout, loaded.parameters, options.output);
+}
+
 Predictions predict_action(const PredictOptions& options) {
   Loaded loaded = load(options.target);
-  const auto images = open_idx_images(options.input);
-  DatasetInfo info = images->info();
-  info.classes = loaded.config.data.name == "synthetic" ? loaded.config.data.synthetic.classes
-                                                        : loaded.config.data.classes;
+  const auto images = open_input(loaded, options.input);
+  const DatasetInfo info = described(loaded, *images);
   const auto model = make_model(loaded.config, info);
   CheckpointReader(loaded.file).expect_layout(model->layout());
+  if (info.text.sequences == 2) return {0, {}, translate(*model, *images, loaded)};
   Predictions predictions;
   predictions.classes = static_cast<std::size_t>(info.classes);
   predictions.probabilities.resize(info.examples * predictions.classes);
@@ -169,9 +259,11 @@ void role_action(const RoleOptions& options) {
 Actions make_actions() {
   Actions actions;
   actions.train = train_action;
+  actions.ideal = ideal_action;
   actions.estimate = estimate_action;
   actions.evaluate = evaluate_action;
   actions.predict = predict_action;
+  actions.export_weights = export_action;
   actions.role = role_action;
   actions.bench = [](const BenchOptions& options, std::ostream& out) {
     run_bench({options.names, options.json, options.list, options.data_dir}, out, std::cerr);

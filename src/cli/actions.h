@@ -26,16 +26,20 @@ struct Evaluation {
 
 struct Predictions {
   std::size_t classes = 0;
-  std::vector<float> probabilities;  // [examples, classes]
+  std::vector<float> probabilities;    // [examples, classes]
+  std::vector<std::string> sentences;  // in their place, of models that answer with words
 };
 
 struct Actions {
   // Runs to the end, the data fetched first when it is not there.
   std::function<void(const RunConfig&, Reporter&)> train;
+  // What one of its workers computes when it waits for nothing, as an object.
+  std::function<nlohmann::json(const RunConfig&, Reporter&)> ideal;
   // What a run would need, without starting it: an object for people and machines.
   std::function<nlohmann::json(const RunConfig&)> estimate;
   std::function<Evaluation(const EvaluateOptions&)> evaluate;
   std::function<Predictions(const PredictOptions&)> predict;
+  std::function<void(const ExportOptions&)> export_weights;
   std::function<void(const BenchOptions&, std::ostream&)> bench;
   std::function<void(const RoleOptions&)> role;
 };

@@ -50,6 +50,7 @@ void build(CLI::App& root, const CommandContext& context) {
   add_train_command(root, context);
   add_evaluate_command(root, context);
   add_predict_command(root, context);
+  add_export_command(root, context);
   add_inspect_command(root, context);
   add_data_command(root, context);
   add_bench_command(root, context);

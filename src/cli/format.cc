@@ -52,7 +52,8 @@ std::string heading(const std::string& key) {
 
 std::string format_number_of(std::string_view key, double value) {
   if (!std::isfinite(value) || key.ends_with("loss")) return format_loss(value);
-  if (key.ends_with("accuracy")) return fmt::format("{:.2f} %", value * 100);
+  if (key.ends_with("accuracy") || key == "share_of_ceiling")
+    return fmt::format("{:.2f} %", value * 100);
   if (key.ends_with("_per_second")) return format_rate(value);
   if (key.ends_with("seconds")) return format_duration(from_seconds(value));
   return fmt::format("{:.4g}", value);
@@ -67,7 +68,9 @@ std::vector<std::string> by_importance(std::set<std::string> keys) {
       "version", "epoch", "step", "parameters", "memory_bytes", "examples", "epochs", "data",
       "steps", "steps_per_epoch", "tiles_per_step", "step_bytes_per_worker",
       "train_seconds", "examples_per_second", "seconds", "workers", "servers",
-      "cpu_seconds", "peak_rss_bytes", "bytes_in", "bytes_out"};
+      "cpu_seconds", "peak_rss_bytes", "bytes_in", "bytes_out",
+      "step_seconds", "data_seconds", "forward_seconds", "backward_seconds", "exchange_seconds",
+      "waiting_seconds"};
   // clang-format on
   std::vector<std::string> ordered;
   for (const char* key : kFirst) {

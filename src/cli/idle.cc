@@ -33,10 +33,10 @@ void check_idle(const RunConfig& c, const NamedSettings& named) {
   refuse_unless(named, c.mode == Mode::kSsp, {"staleness"}, "--mode ssp");
   refuse_unless(named, c.mode != Mode::kSync, {"lease-block", "worker-eval"},
                 "--mode async or --mode ssp");
-  refuse_unless(named, c.exchange != ExchangeKind::kLocal, {"transport", "listen", "port"},
+  refuse_unless(named, c.exchange != ExchangeKind::kLocal, {"transport", "listen", "port", "wire"},
                 "--exchange ps or --exchange allreduce");
   refuse_unless(named, c.exchange == ExchangeKind::kPs, {"servers"}, "--exchange ps");
-  refuse_unless(named, c.exchange == ExchangeKind::kAllReduce, {"wire", "factors", "link-gbit"},
+  refuse_unless(named, c.exchange == ExchangeKind::kAllReduce, {"factors", "link-gbit"},
                 "--exchange allreduce");
   refuse_unless(named, c.transport == Transport::kTcp, {"listen", "hosts", "port", "insecure"},
                 "--transport tcp");
@@ -58,6 +58,12 @@ void check_idle(const RunConfig& c, const NamedSettings& named) {
   refuse_unless(named, own_texts || c.data.name == "imdb",
                 {"vocabulary", "length", "cut", "balanced"},
                 "--data imdb, --data reviews or --data sentences");
+  refuse_unless(named, c.model.name != "softmax", {"threads"},
+                "a model on libtorch, such as --model alexnet");
+  refuse_unless(named, c.model.name == "alexnet" || c.model.name.ends_with(".pt"), {"device"},
+                "--model alexnet or --model FILE.pt");
+  refuse_unless(named, c.model.name.ends_with(".pt"), {"loss"}, "--model FILE.pt");
+  refuse_unless(named, c.model.name == "alexnet", {"precision"}, "--model alexnet");
   refuse_unless(named, c.model.name == "sentiment" || c.model.name == "translation",
                 {"embedding", "hidden", "rnn"}, "--model sentiment or --model translation");
   refuse_unless(named, c.model.name == "sentiment" || c.model.name == "alexnet", {"dropout"},

@@ -19,6 +19,7 @@ struct TrainOptions {
   bool json = false;
   bool quiet = false;
   bool dry_run = false;
+  bool ideal = false;
 };
 
 struct EvaluateOptions {
@@ -33,6 +34,11 @@ struct PredictOptions {
   std::filesystem::path input;   // IDX images, gzipped or not
   std::filesystem::path output;  // empty: standard output
   bool probabilities = false;
+};
+
+struct ExportOptions {
+  std::filesystem::path target;  // run directory or checkpoint
+  std::filesystem::path output;
 };
 
 struct InspectOptions {
@@ -73,8 +79,8 @@ struct RoleOptions {
   int announce_fd = -1;          // where to write the own address when it is known; -1: nowhere
 };
 
-using ParsedCommand =
-    std::variant<ShowText, TrainOptions, EvaluateOptions, PredictOptions, InspectOptions,
-                 DataGetOptions, DataListOptions, BenchOptions, SettingsOptions, RoleOptions>;
+using ParsedCommand = std::variant<ShowText, TrainOptions, EvaluateOptions, PredictOptions,
+                                   ExportOptions, InspectOptions, DataGetOptions, DataListOptions,
+                                   BenchOptions, SettingsOptions, RoleOptions>;
 
 }  // namespace paceline

@@ -21,6 +21,9 @@ void check_exchange(const RunConfig& c) {
         "--deterministic needs --mode sync: the order of asynchronous updates is "
         "not fixed");
   }
+  if (c.deterministic && c.wire != WireFormat::kFloat) {
+    throw ConfigError("--deterministic needs --wire float: 16 bits are rounded share by share");
+  }
   if (c.exchange == ExchangeKind::kAllReduce && (c.mode != Mode::kSync || c.deterministic)) {
     throw ConfigError("--exchange allreduce has --mode sync alone, without --deterministic");
   }

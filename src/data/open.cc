@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "data/fetch.h"
@@ -46,14 +47,6 @@ fs::path folder_of(const DataOptions& options) {
   return folder;
 }
 
-bool is_text(const DataOptions& options) {
-  return options.name == "reviews" || options.name == "sentences" || options.name == "imdb";
-}
-
-TextKind text_kind(const DataOptions& options) {
-  return options.name == "sentences" ? TextKind::kSentences : TextKind::kReviews;
-}
-
 TextOptions text_files(const DataOptions& options) {
   TextOptions text = options.text;
   if (options.name == "imdb") {
@@ -88,6 +81,22 @@ void expect_same_width(const DataOptions& options, const DatasetInfo& test) {
 }
 
 }  // namespace
+
+bool is_text(const DataOptions& options) {
+  return options.name == "reviews" || options.name == "sentences" || options.name == "imdb";
+}
+
+TextKind text_kind(const DataOptions& options) {
+  return options.name == "sentences" ? TextKind::kSentences : TextKind::kReviews;
+}
+
+void write_vocabularies(const DataOptions& options, const fs::path& folder) {
+  const TextKind kind = text_kind(options);
+  const auto vocabularies = vocabularies_of(kind, text_files(options), options.limit);
+  for (std::size_t i = 0; i < vocabularies.size(); ++i) {
+    write_atomically(folder / vocabulary_name(kind, i), join(vocabularies[i].words(), "\n") + "\n");
+  }
+}
 
 std::vector<std::string> dataset_names() {
   std::vector<std::string> names = known_set_names();

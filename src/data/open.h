@@ -25,6 +25,13 @@ struct DataOptions {
 
 std::vector<std::string> dataset_names();
 
+// Whether its examples are texts, and which.
+bool is_text(const DataOptions& options);
+TextKind text_kind(const DataOptions& options);
+
+// The words by number that a run on texts learns with; needed to use what it has learned.
+void write_vocabularies(const DataOptions& options, const std::filesystem::path& folder);
+
 // Reads the whole split into memory. Throws DataError when a file is not there or not as
 // it should be, ConfigError for a name that means nothing.
 std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split);

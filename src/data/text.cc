@@ -135,13 +135,17 @@ class Selection {
   TextFile file_;
 };
 
+std::size_t languages(TextKind kind) {
+  return kind == TextKind::kSentences ? 2 : 1;
+}
+
 Marks marks_of(TextKind kind) {
   return kind == TextKind::kReviews ? Marks::kDropped : Marks::kWords;
 }
 
 std::vector<Vocabulary> count_words(TextKind kind, const TextOptions& options,
                                     const Selection& training) {
-  std::vector<WordCount> counts(kind == TextKind::kReviews ? 1 : 2);
+  std::vector<WordCount> counts(languages(kind));
   training.for_each([&](const Line& line) {
     const auto count = [&](std::string_view text, WordCount& into) {
       for_each_word(text, marks_of(kind), [&](std::string_view word) { into.add(word); });
@@ -171,6 +175,20 @@ DatasetInfo info_of(TextKind kind, const TextOptions& options, const std::string
 
 class TextDataset final : public Dataset {
  public:
+  // Of lines of text alone.
+  TextDataset(TextKind kind, const TextOptions& options, const fs::path& file,
+              const std::vector<Vocabulary>& vocabularies)
+      : kind_(kind), options_(options) {
+    for (const std::string& line : split(read_all(file), '\n')) {
+      if (line.empty()) continue;
+      starts_.push_back(tokens_.size());
+      add(line, vocabularies.front());
+      if (kind == TextKind::kSentences) tokens_.push_back(0);
+    }
+    labels_.resize(starts_.size());
+    info_ = info_of(kind, options, file.string(), starts_.size(), 0);
+  }
+
   TextDataset(TextKind kind, const TextOptions& options, const Selection& selection,
               const std::vector<Vocabulary>& vocabularies, const std::string& name)
       : kind_(kind), options_(options) {
@@ -283,6 +301,27 @@ DatasetInfo estimate_texts(TextKind kind, const TextOptions& options, Split spli
             .string());
   }
   return info_of(kind, options, name, examples, bytes);
+}
+
+std::unique_ptr<Dataset> number_lines(TextKind kind, const TextOptions& options,
+                                      const fs::path& file,
+                                      const std::vector<Vocabulary>& vocabularies) {
+  return std::make_unique<TextDataset>(kind, options, file, vocabularies);
+}
+
+std::string vocabulary_name(TextKind kind, std::size_t number) {
+  if (kind == TextKind::kReviews) return "vocabulary.txt";
+  return number == 0 ? "vocabulary-source.txt" : "vocabulary-target.txt";
+}
+
+std::vector<Vocabulary> read_vocabularies(TextKind kind, const fs::path& folder) {
+  std::vector<Vocabulary> vocabularies;
+  for (std::size_t i = 0; i < languages(kind); ++i) {
+    std::vector<std::string> words = split(read_all(folder / vocabulary_name(kind, i)), '\n');
+    while (!words.empty() && words.back().empty()) words.pop_back();
+    vocabularies.emplace_back(std::move(words));
+  }
+  return vocabularies;
 }
 
 std::vector<Vocabulary> vocabularies_of(TextKind kind, const TextOptions& options,

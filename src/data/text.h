@@ -48,6 +48,15 @@ std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, S
 DatasetInfo estimate_texts(TextKind kind, const TextOptions& options, Split split,
                            std::uint64_t limit, const std::string& name);
 
+// One line of `file` each: a text, or a sentence whose translation is not known.
+std::unique_ptr<Dataset> number_lines(TextKind kind, const TextOptions& options,
+                                      const std::filesystem::path& file,
+                                      const std::vector<Vocabulary>& vocabularies);
+
+// Files in a run directory that keep them, a word per line.
+std::string vocabulary_name(TextKind kind, std::size_t number);
+std::vector<Vocabulary> read_vocabularies(TextKind kind, const std::filesystem::path& folder);
+
 // The words of one language, or of both.
 std::vector<Vocabulary> vocabularies_of(TextKind kind, const TextOptions& options,
                                         std::uint64_t limit);

@@ -294,6 +294,11 @@ nlohmann::json Chief::figures_by_role() const {
     if (line->who.role() == "worker") {
       member["examples"] = line->figures.examples();
       member["finish_seconds"] = line->finished;
+      for (int phase = 0; phase < line->figures.phase_seconds_size(); ++phase) {
+        const std::string name = kPhaseNames.at(static_cast<std::size_t>(phase));
+        member["time"][name + "_seconds"] = line->figures.phase_seconds(phase);
+      }
+      member["time"]["step_seconds"] = line->figures.step_seconds();
     }
     roles.push_back(std::move(member));
   }

@@ -202,6 +202,20 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
   const double took =
       trained_ > 0 && examples == grid_.examples * config_.epochs ? trained_ : elapsed();
   const std::uint64_t done = examples - std::min(examples, examples_at_start_);
+  nlohmann::json time = nlohmann::json::array();
+  double computing = 0;
+  double all = 0;
+  for (nlohmann::json& role : roles) {
+    if (!role.contains("time")) continue;
+    for (const auto& [phase, value] : role["time"].items()) {
+      if (phase == "forward_seconds" || phase == "backward_seconds")
+        computing += value.get<double>();
+      if (phase != "step_seconds") all += value.get<double>();
+    }
+    time.push_back(std::move(role["time"]));
+    time.back()["name"] = role["name"];
+    role.erase("time");
+  }
   for (nlohmann::json& role : roles) {
     // A synchronous worker holds exactly the version that was tested.
     if (role["role"] != "worker") continue;
@@ -227,8 +241,11 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
       {"batch", config_.batch},
       {"steps_skipped", skipped_},
       {"epoch_results", results_},
-      {"roles", std::move(roles)}};
+      {"roles", std::move(roles)},
+      {"time", std::move(time)}};
   if (!error.empty()) summary["error"] = error;
+  // Of what the workers could do if they never waited for data, parameters or each other.
+  if (all > 0) summary["share_of_ceiling"] = computing / all;
   // Of models that predict words.
   if (predictions_ > done && took > 0) {
     summary["words_per_second"] = static_cast<double>(predictions_) / took;

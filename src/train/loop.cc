@@ -50,6 +50,34 @@ class DeterministicShare {
   Batch tile_;
 };
 
+// The exchange as a model sees it, with the time it takes counted apart.
+class TimedFlow final : public Flow {
+ public:
+  TimedFlow(Flow& flow, PhaseClock& clock) : flow_(flow), clock_(clock) {}
+
+  void await(Range floats) override {
+    const Phase before = clock_.enter(Phase::kWaiting);
+    flow_.await(floats);
+    clock_.enter(before);
+  }
+  void ready(Range floats) override {
+    const Phase before = clock_.enter(Phase::kExchange);
+    flow_.ready(floats);
+    clock_.enter(before);
+  }
+  void turn() override { clock_.enter(Phase::kBackward); }
+  bool wants_factors(Range matrix) const override { return flow_.wants_factors(matrix); }
+  void factors_ready(Range matrix, const Factors& factors) override {
+    const Phase before = clock_.enter(Phase::kExchange);
+    flow_.factors_ready(matrix, factors);
+    clock_.enter(before);
+  }
+
+ private:
+  Flow& flow_;
+  PhaseClock& clock_;
+};
+
 }  // namespace
 
 void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
@@ -58,22 +86,33 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
   Loader loader(parts.dataset, parts.order, parts.grid, parts.loader,
                 [&](const Share& share) { return exchange.after(share); });
   DeterministicShare deterministic(parts.deterministic ? exchange.parameters().size() : 0);
+  PhaseClock clock(counts.times);
+  TimedFlow flow(exchange, clock);
   while (const auto share = exchange.next()) {
     try {
       if (before) before(*share);
+      clock.enter(Phase::kData);
       const Batch& batch = loader.load(*share);
+      clock.enter(Phase::kWaiting);
       exchange.begin(batch.weight);
+      clock.enter(Phase::kForward);
       if (parts.deterministic) {
         const Loss loss = deterministic.compute(*share, batch, parts);
+        clock.enter(Phase::kExchange);
         exchange.finish(loss, &deterministic.tree());
       } else {
-        exchange.finish(
-            parts.model.gradient(batch, exchange.parameters(), exchange.gradient(), exchange));
+        const Loss loss =
+            parts.model.gradient(batch, exchange.parameters(), exchange.gradient(), flow);
+        clock.enter(Phase::kExchange);
+        exchange.finish(loss);
       }
+      clock.enter(Phase::kWaiting);
+      clock.step_done();
       counts.examples.fetch_add(batch.size(), std::memory_order_relaxed);
       counts.shares.fetch_add(1, std::memory_order_relaxed);
     } catch (const ShareSetAside&) {
       // A more urgent share is next; this one comes back.
+      clock.enter(Phase::kWaiting);
     }
   }
 }

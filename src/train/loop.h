@@ -9,6 +9,7 @@
 #include "data/order.h"
 #include "exchange/exchange.h"
 #include "model/model.h"
+#include "train/phases.h"
 
 namespace paceline {
 
@@ -26,6 +27,7 @@ struct LoopParts {
 struct LoopCounts {
   std::atomic<std::uint64_t> examples = 0;
   std::atomic<std::uint64_t> shares = 0;
+  PhaseTimes times;
 };
 
 // Runs until the exchange has no more shares. `before` is called with each share before it

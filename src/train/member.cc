@@ -1,7 +1,11 @@
 #include "train/member.h"
 
+#include <csignal>
+
 #include "base/error.h"
 #include "base/process.h"
+#include "base/signals.h"
+#include "exchange/parsed.h"
 #include "train/parts.h"
 
 namespace paceline {
@@ -42,6 +46,14 @@ wire::Heartbeat figures(const LinkCounters& counters) {
   beat.set_bytes_in(counters.bytes_in);
   beat.set_bytes_out(counters.bytes_out);
   return beat;
+}
+
+void add_figures(const LoopCounts& counts, wire::Heartbeat& beat) {
+  beat.set_examples(counts.examples);
+  for (std::size_t phase = 0; phase < kPhaseNames.size(); ++phase) {
+    beat.add_phase_seconds(counts.times.seconds(static_cast<Phase>(phase)));
+  }
+  beat.set_step_seconds(counts.times.median_step());
 }
 
 Member::Member(const RoleContext& role, const std::string& kind, Told told,
@@ -118,6 +130,33 @@ void Member::leave(const std::string& error) {
       changed_.notify_all();
     });
     changed_.wait_for(lock, std::chrono::milliseconds(5));
+  }
+}
+
+void work_for_chief(Member& member, const std::function<void(const std::string&)>& abort,
+                    const std::function<void(const wire::Begin&)>& train) {
+  const SignalWatcher signals({SIGTERM}, [&](int) {
+    abort("interrupted");
+    member.interrupt();
+  });
+  try {
+    const ChiefWord word = member.next();
+    if (word.type == wire::BEGIN) {
+      train(parsed<wire::Begin>(word.meta));
+      member.beat();
+      while (member.next().type != wire::GOODBYE) {
+      }
+    }
+    member.leave("");
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const CommError& error) {
+    member.leave(error.what());
+    throw;
+  } catch (const Error& error) {  // another worker would fail just so
+    member.tell(stop_word(error));
+    member.leave(error.what());
+    throw;
   }
 }
 

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cluster/chief_line.h"
 #include "exchange/ps/connection.h"
+#include "train/loop.h"
 #include "train/role.h"
 
 namespace paceline {
@@ -30,6 +31,8 @@ ChiefWord stop_word(const Error& error);
 
 // CPU, memory and the given bytes, as of now.
 wire::Heartbeat figures(const LinkCounters& counters);
+// And of what a worker computes.
+void add_figures(const LoopCounts& counts, wire::Heartbeat& beat);
 
 // The chief's line on a thread of its own. Messages are handed to `told` there, those it
 // does not take (returns false) wait for next(). Members are usable from any thread.
@@ -70,5 +73,10 @@ class Member {
   bool left_ = false;
   std::thread thread_;
 };
+
+// A worker's life: waits for BEGIN, trains, waits for GOODBYE and leaves. SIGTERM calls `abort`,
+// which must end train() soon; the chief hears why a worker ends before its time.
+void work_for_chief(Member& member, const std::function<void(const std::string&)>& abort,
+                    const std::function<void(const wire::Begin&)>& train);
 
 }  // namespace paceline

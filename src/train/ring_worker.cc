@@ -14,6 +14,7 @@
 #include "train/loop.h"
 #include "train/member.h"
 #include "train/parts.h"
+#include "train/placement.h"
 #include "train/role.h"
 
 namespace paceline {
@@ -35,30 +36,12 @@ class RingWorkerRole final : private RingNotes {
   }
 
   void run() {
-    const SignalWatcher signals({SIGTERM}, [this](int) {
-      abort("interrupted");
-      member_.interrupt();
-    });
-    try {
-      const ChiefWord word = member_.next();
-      if (word.type == wire::BEGIN) {
-        train(parsed<wire::Begin>(word.meta));
-        quiet_ = true;
-        member_.beat();
-        while (member_.next().type != wire::GOODBYE) {
-        }
-      }
-      member_.leave("");
-    } catch (const Interrupted&) {
-      throw;
-    } catch (const CommError& error) {
-      member_.leave(error.what());
-      throw;
-    } catch (const Error& error) {  // another worker would fail just so
-      member_.tell(stop_word(error));
-      member_.leave(error.what());
-      throw;
-    }
+    work_for_chief(
+        member_, [this](const std::string& reason) { abort(reason); },
+        [this](const wire::Begin& begin) {
+          train(begin);
+          quiet_ = true;
+        });
   }
 
  private:
@@ -84,7 +67,7 @@ class RingWorkerRole final : private RingNotes {
       if (exchange_) carried_ = exchange_->counters();
     }
     wire::Heartbeat beat = figures(carried_);
-    beat.set_examples(counts_.examples);
+    add_figures(counts_, beat);
     beat.set_quiet(quiet_);
     return beat;
   }
@@ -220,7 +203,10 @@ class RingWorkerRole final : private RingNotes {
 
 void run_ring_worker(const RoleContext& role) {
   block_signals({SIGTERM});
-  RingWorkerRole(role).run();
+  RoleContext placed = role;
+  placed.config = with_threads(role.config);  // before it is pinned to a part of the cores
+  take_place(role.config, place_worker(role.config, role.name));
+  RingWorkerRole(placed).run();
 }
 
 }  // namespace paceline

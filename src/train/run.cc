@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "checkpoint/checkpoint.h"
+#include "data/open.h"
 #include "train/memory.h"
 #include "train/parts.h"
 
@@ -124,6 +125,7 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
   const RunDirLock lock(config.run_dir);
   fill_run_dir(config.run_dir, config.resume);
   write_atomically(config.run_dir / "config.toml", config_text);
+  if (is_text(config.data)) write_vocabularies(config.data, config.run_dir);
   reporter.notice("run directory " + config.run_dir.string());
   try {
     if (config.exchange == ExchangeKind::kLocal) {

@@ -57,6 +57,7 @@ struct RunConfig {
   std::uint64_t servers = 1;
   std::uint64_t workers = 2;
   LoaderOptions loader;
+  bool pin = true;                 // each worker to its own cores
   std::uint64_t lease_block = 16;  // steps leased ahead at a time in async and ssp mode
   bool worker_eval = true;         // async and ssp: each worker tests its own view every epoch
 

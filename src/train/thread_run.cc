@@ -13,6 +13,7 @@
 #include "train/journal.h"
 #include "train/loop.h"
 #include "train/parts.h"
+#include "train/placement.h"
 #include "train/run.h"
 
 namespace paceline {
@@ -21,9 +22,9 @@ namespace {
 class ThreadRun {
  public:
   ThreadRun(const RunConfig& config, Reporter& reporter)
-      : config_(config),
+      : config_(with_threads(config)),
         reporter_(reporter),
-        parts_(make_parts(config)),
+        parts_(make_parts(config_)),
         train_(open_dataset(config.data, Split::kTrain)),
         test_(open_dataset(config.data, Split::kTest)),
         journal_(config, parts_.grid, -1),
@@ -49,6 +50,7 @@ class ThreadRun {
     std::atomic<std::uint64_t> running = config_.workers;
     for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
       threads.emplace_back([&, rank] {
+        take_place(config_, place_worker(config_, "worker" + std::to_string(rank)));
         work(*exchanges[rank], counts[rank]);
         finished[rank] = journal_.elapsed();
         --running;
@@ -214,7 +216,8 @@ class ThreadRun {
       roles.push_back({{"name", "worker" + std::to_string(rank)},
                        {"role", "worker"},
                        {"examples", counts[rank].examples.load()},
-                       {"finish_seconds", finished[rank]}});
+                       {"finish_seconds", finished[rank]},
+                       {"time", times_of(counts[rank].times)}});
     }
     reporter_.summary(journal_.summary(examples_done(), std::move(roles), error));
     hub_.rethrow_failure();

@@ -9,6 +9,7 @@
 #include "train/loop.h"
 #include "train/member.h"
 #include "train/parts.h"
+#include "train/placement.h"
 #include "train/role.h"
 
 namespace paceline {
@@ -29,30 +30,12 @@ class WorkerRole {
   }
 
   void run() {
-    const SignalWatcher signals({SIGTERM}, [this](int) {
-      abort("interrupted");
-      member_.interrupt();
-    });
-    try {
-      ChiefWord word = member_.next();
-      if (word.type == wire::BEGIN) {
-        train(word);
-        quiet_ = true;
-        member_.beat();
-        while (member_.next().type != wire::GOODBYE) {
-        }
-      }
-      member_.leave("");
-    } catch (const Interrupted&) {
-      throw;
-    } catch (const CommError& error) {
-      member_.leave(error.what());
-      throw;
-    } catch (const Error& error) {  // another worker would fail just so
-      member_.tell(stop_word(error));
-      member_.leave(error.what());
-      throw;
-    }
+    work_for_chief(
+        member_, [this](const std::string& reason) { abort(reason); },
+        [this](const wire::Begin& begin) {
+          train(begin);
+          quiet_ = true;
+        });
   }
 
  private:
@@ -75,7 +58,7 @@ class WorkerRole {
   wire::Heartbeat beat() {
     const std::lock_guard lock(mutex_);
     wire::Heartbeat beat = figures(client_ ? client_->counters() : LinkCounters());
-    beat.set_examples(counts_.examples);
+    add_figures(counts_, beat);
     beat.set_quiet(quiet_);
     if (client_) {
       const PsClient::Wait wait = client_->waiting();
@@ -90,8 +73,7 @@ class WorkerRole {
     if (client_) client_->abort(reason);
   }
 
-  void train(const ChiefWord& word) {
-    const auto begin = parsed<wire::Begin>(word.meta);
+  void train(const wire::Begin& begin) {
     spdlog::info("begins at version {}, with {} server(s)", begin.version(), begin.servers_size());
     connect(begin);
     LoopParts parts{*dataset_,
@@ -125,6 +107,7 @@ class WorkerRole {
     options.core.last_version = parts_.last_version;
     options.core.report_every = std::max<std::uint64_t>(1, role_.config.lease_block / 2);
     options.rules = parts_.rules;
+    options.wire = role_.config.wire;
     options.deadline = role_.config.deadline;
     options.name = role_.name;
     auto client =
@@ -164,7 +147,10 @@ class WorkerRole {
 
 void run_worker(const RoleContext& role) {
   block_signals({SIGTERM});
-  WorkerRole(role).run();
+  RoleContext placed = role;
+  placed.config = with_threads(role.config);  // before it is pinned to a part of the cores
+  take_place(role.config, place_worker(role.config, role.name));
+  WorkerRole(placed).run();
 }
 
 }  // namespace paceline

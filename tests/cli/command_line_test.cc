@@ -36,7 +36,7 @@ std::string refusal(const std::vector<std::string>& words) {
 }
 
 const std::vector<std::vector<std::string>> kCommands = {
-    {"train"},       {"evaluate"},     {"predict"}, {"inspect"},  {"data"},
+    {"train"},       {"evaluate"},     {"predict"}, {"export"},   {"inspect"}, {"data"},
     {"data", "get"}, {"data", "list"}, {"bench"},   {"settings"}, {"role"}};
 
 std::string help_of(std::vector<std::string> words) {
@@ -141,7 +141,8 @@ TEST(CommandLine, MissingAndSuperfluousWordsAreRefused) {
             "evaluate needs RUN: run directory (its newest checkpoint) or a checkpoint (see "
             "'paceline evaluate --help')");
   EXPECT_EQ(refusal({"predict", "run"}),
-            "predict needs --input: images in IDX format, gzipped or not (see 'paceline predict "
+            "predict needs --input: images in IDX format, or lines of text; gzipped or not (see "
+            "'paceline predict "
             "--help')");
   EXPECT_EQ(refusal({"data", "get"}),
             "data get needs NAME: mnist, fashion-mnist, imdb (see 'paceline data get --help')");
@@ -227,8 +228,8 @@ TEST(Help, OfTrainNamesEverySettingWithItsDefault) {
 TEST(Help, OfTheProgramShowsCommandsExamplesAndExitCodes) {
   const std::string help = help_of({});
   EXPECT_EQ(parse_as<ShowText>({}).text, help);
-  for (const char* word : {"train", "evaluate", "predict", "inspect", "data", "bench", "settings",
-                           "Examples:", "Exit codes:", "130"}) {
+  for (const char* word : {"train", "evaluate", "predict", "export", "inspect", "data", "bench",
+                           "settings", "Examples:", "Exit codes:", "130"}) {
     EXPECT_THAT(help, HasSubstr(word));
   }
   EXPECT_THAT(help, testing::Not(HasSubstr("\n  role")));

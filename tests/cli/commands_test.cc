@@ -71,7 +71,7 @@ TEST_F(Commands, EvaluateShowsTheResult) {
 
 TEST_F(Commands, PredictWritesOneLinePerExample) {
   actions_.predict = [](const PredictOptions&) {
-    return Predictions{3, {0.25F, 0.5F, 0.25F, 0.75F, 0.125F, 0.125F}};
+    return Predictions{3, {0.25F, 0.5F, 0.25F, 0.75F, 0.125F, 0.125F}, {}};
   };
   EXPECT_EQ(output_of({"predict", "runs/a", "--input", "i"}), "1\n0\n");
   EXPECT_EQ(output_of({"predict", "runs/a", "--input", "i", "--probabilities"}),

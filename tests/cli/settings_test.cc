@@ -20,14 +20,15 @@ using namespace std::chrono_literals;
 auto fields(const RunConfig& config) {
   const auto& [recipe, data, order, model, seed, batch, tile, epochs, optimizer, schedule, groups,
                clip, nonfinite, reduction, sum_factor, exchange, wire, factors, mode, staleness,
-               deterministic, servers, workers, loader, lease_block, worker_eval, transport, listen,
-               hosts, port, insecure, heartbeat, member_timeout, deadline, start_timeout, spin,
-               run_dir, resume, checkpoint_every, keep_checkpoints, memory_limit, log_level] =
+               deterministic, servers, workers, loader, pin, lease_block, worker_eval, transport,
+               listen, hosts, port, insecure, heartbeat, member_timeout, deadline, start_timeout,
+               spin, run_dir, resume, checkpoint_every, keep_checkpoints, memory_limit, log_level] =
       config;
   const auto& [data_name, data_dir, data_limit, data_classes, synthetic, text] = data;
   const auto& [s_examples, s_test_examples, s_width, s_image, s_classes, s_seed] = synthetic;
   const auto& [t_file, t_test_file, t_test_share, vocabulary, length, cut, balanced] = text;
-  const auto& [model_name, dropout, embedding, hidden, rnn] = model;
+  const auto& [model_name, dropout, embedding, hidden, rnn, precision, loss, device,
+               compute_threads] = model;
   const auto& [f_choice, link_gbit] = factors;
   const auto& [order_kind, order_seed, order_block, order_window] = order;
   const auto& [o_kind, momentum, beta1, beta2, epsilon, decay] = optimizer;
@@ -35,12 +36,13 @@ auto fields(const RunConfig& config) {
   const auto& [depth, threads] = loader;
   std::ignore = order_seed;  // follows `seed`, see resolve.h
   return std::make_tuple(
-      std::make_tuple(recipe, model_name, dropout, embedding, hidden, rnn, seed, batch, tile,
-                      epochs, clip, nonfinite, reduction, sum_factor, exchange, wire, f_choice,
-                      link_gbit, mode, staleness, deterministic, servers, workers, lease_block,
-                      worker_eval, transport, listen, hosts, port, insecure, heartbeat,
-                      member_timeout, deadline, start_timeout, spin, run_dir, resume,
-                      checkpoint_every, keep_checkpoints, memory_limit, log_level),
+      std::make_tuple(recipe, model_name, dropout, embedding, hidden, rnn, precision, loss, device,
+                      compute_threads, pin, seed, batch, tile, epochs, clip, nonfinite, reduction,
+                      sum_factor, exchange, wire, f_choice, link_gbit, mode, staleness,
+                      deterministic, servers, workers, lease_block, worker_eval, transport, listen,
+                      hosts, port, insecure, heartbeat, member_timeout, deadline, start_timeout,
+                      spin, run_dir, resume, checkpoint_every, keep_checkpoints, memory_limit,
+                      log_level),
       std::make_tuple(data_name, data_dir, data_limit, data_classes, s_examples, s_test_examples,
                       s_width, s_image, s_classes, s_seed, t_file, t_test_file, t_test_share,
                       vocabulary, length, cut, balanced, order_kind, order_block, order_window,
@@ -73,8 +75,16 @@ RunConfig unusual() {
                  .cut = TextCut::kStart,
                  .balanced = true};
   c.order = {.kind = OrderKind::kBlocks, .seed = 0, .block = 77, .window = 3};
-  c.model = {
-      .name = "alexnet", .dropout = 0.25, .embedding = 17, .hidden = 18, .rnn = RnnKind::kStep};
+  c.model = {.name = "alexnet",
+             .dropout = 0.25,
+             .embedding = 17,
+             .hidden = 18,
+             .rnn = RnnKind::kStep,
+             .precision = Precision::kBf16,
+             .loss = LossKind::kSquaredError,
+             .device = DeviceKind::kCuda,
+             .threads = 3};
+  c.pin = false;
   c.wire = WireFormat::kBf16;
   c.factors = {.choice = FactorChoice::kNever, .link_gbit = 2.5};
   c.hosts = "10.0.0.2 netns=h1";

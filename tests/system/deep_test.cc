@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <sstream>
 
+#include "base/process.h"
 #include "base/random.h"
 #include "system/run_fixture.h"
 
@@ -61,6 +63,84 @@ TEST_F(ReviewsRun, LearnsAndIsTheSameHoweverItIsCut) {
   ASSERT_EQ(tested.code, 0) << tested.output;
   EXPECT_NEAR(nlohmann::json::parse(tested.output)["accuracy"].get<double>(),
               summary("ring")["test_accuracy"].get<double>(), 1e-9);
+}
+
+TEST_F(ReviewsRun, LabelsLinesOfText) {
+  ASSERT_EQ(paceline(reviews("run", {})).code, 0);
+  write_atomically(path("lines.txt"), "word1 word2 good word3\nword1 word2 word3\n");
+  const Result labels =
+      paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
+  EXPECT_EQ(labels.output, "1\n0\n");
+}
+
+TEST_F(ReviewsRun, TranslatesSentences) {
+  std::string lines;
+  for (int i = 0; i < 300; ++i) lines += "one two.\tun deux .\ntwo one!\tdeux un !\n";
+  write_atomically(path("pairs.tsv"), lines + "three\ttrois\nfour\tquatre\nfive\tcinq\n");
+  // clang-format off
+  const Result trained = paceline({
+      "train", "translation", "--run-dir", path("run").string(), "--quiet",
+      "--data-file", path("pairs.tsv").string(), "--test-file", path("pairs.tsv").string(),
+      "--vocabulary", "20", "--embedding", "8", "--hidden", "16", "--rate", "0.02",
+      "--batch", "50", "--epochs", "8"});
+  // clang-format on
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_GT(summary("run")["test_accuracy"], 0.95);
+  EXPECT_GT(summary("run")["words_per_second"], summary("run")["examples_per_second"]);
+  write_atomically(path("lines.txt"), "One two.\nTwo one!\n");
+  const Result answers =
+      paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
+  EXPECT_EQ(answers.output, "un deux .\ndeux un !\n");
+}
+
+// A network from Python is trained here; its weights go back, and both answer the same.
+TEST_F(SyntheticRun, ANetworkFromPythonComesBackTrained) {
+  const auto python = [&](const std::string& source) {
+    write_atomically(path("script.py"), R"(
+import struct, sys, torch
+from torch import nn
+net = nn.Sequential(nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 3))
+)" + source);
+    std::string output;
+    const Finished finished =
+        paceline::run({.arguments = {"/usr/bin/python3", path("script.py").string()},
+                       .output = {},
+                       .keep = {},
+                       .dies_with_parent = true,
+                       .directory = dir_.path().string()},
+                      &output);
+    EXPECT_TRUE(finished.ok()) << output;
+    return output;
+  };
+  python("torch.jit.save(torch.jit.script(net), 'net.pt')");
+  // clang-format off
+  const Result trained = paceline({
+      "train", "synthetic", "--run-dir", path("run").string(), "--quiet", "--model",
+      path("net.pt").string(), "--synthetic-width", "12", "--synthetic-classes", "3",
+      "--synthetic-examples", "600", "--batch", "60", "--epochs", "5", "--rate", "0.5"});
+  // clang-format on
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_GT(summary("run")["test_accuracy"], 0.7);
+  const Result exported = paceline({"export", path("run").string(), path("out.pt").string()});
+  ASSERT_EQ(exported.code, 0) << exported.output;
+  const std::string theirs = python(R"(
+net.load_state_dict(torch.load('out.pt'))
+rows = torch.arange(5 * 12, dtype=torch.uint8).view(5, 3, 4) * 4
+with open('images.idx', 'wb') as file:
+    file.write(struct.pack('>IIII', 0x803, 5, 3, 4) + bytes(rows.flatten().tolist()))
+for row in net(rows.view(5, 12) / 255).softmax(1):
+    print(int(row.argmax()), *('%.3f' % p for p in row), sep='\t')
+)");
+  const Result ours = paceline(
+      {"predict", path("run").string(), "--input", path("images.idx").string(), "--probabilities"});
+  ASSERT_EQ(ours.code, 0) << ours.output;
+  std::istringstream ours_in(ours.output), theirs_in(theirs);
+  for (int i = 0; i < 5 * 4; ++i) {
+    double a = -1, b = -2;
+    ours_in >> a;
+    theirs_in >> b;
+    EXPECT_NEAR(a, b, 0.001) << i << "\n" << ours.output << theirs;
+  }
 }
 
 TEST_F(ReviewsRun, RefusesDataThatDoNotFit) {

@@ -70,6 +70,24 @@ TEST_F(Train, TcpCarriesARunToo) {
   EXPECT_EQ(summary("tcp")["examples"], 3 * 997);
 }
 
+TEST_F(Train, SixteenBitsOnTheWireAreHalfTheBytesAndLearnAsWell) {
+  for (const std::string mode : {"sync", "async"}) {
+    const auto bytes_in = [&](const std::string& name) {
+      const nlohmann::json found = summary(name);
+      for (const auto& role : found["roles"]) {
+        if (role["name"] == "server0") return role["bytes_in"].get<double>();
+      }
+      return 0.0;
+    };
+    run(mode, {"--mode", mode});
+    run("half-" + mode, {"--mode", mode, "--wire", "bf16"});
+    EXPECT_LT(bytes_in("half-" + mode), 0.6 * bytes_in(mode));
+    EXPECT_EQ(summary("half-" + mode)["examples"], 3 * 997);
+  }
+  EXPECT_NEAR(summary("half-sync")["train_loss"].get<double>(),
+              summary("sync")["train_loss"].get<double>(), 0.01);
+}
+
 TEST_F(Train, EvaluateAndInspectReadARun) {
   run("run", {});
   const std::string run_dir = path("run").string();

@@ -17,7 +17,7 @@ void add_bench_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand(
       "bench",
       "Measures against peers and bare limits. Each figure is a line: name, value, unit, "
-      "target, verdict (ok or short), and the absolute figures of both sides.");
+      "target, verdict (ok, short or skipped), and the absolute figures of both sides.");
   command.footer(kBenchExamples);
   auto options = options_of<BenchOptions>(command, context);
   options->data_dir = context.environment.cache_dir;

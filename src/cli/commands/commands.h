@@ -16,6 +16,7 @@ struct CommandContext {
 void add_train_command(CLI::App& root, const CommandContext& context);
 void add_evaluate_command(CLI::App& root, const CommandContext& context);
 void add_predict_command(CLI::App& root, const CommandContext& context);
+void add_export_command(CLI::App& root, const CommandContext& context);
 void add_inspect_command(CLI::App& root, const CommandContext& context);
 void add_data_command(CLI::App& root, const CommandContext& context);
 void add_bench_command(CLI::App& root, const CommandContext& context);
@@ -26,6 +27,7 @@ void run(const ShowText& options, const Session& session);
 void run(const TrainOptions& options, const Session& session);
 void run(const EvaluateOptions& options, const Session& session);
 void run(const PredictOptions& options, const Session& session);
+void run(const ExportOptions& options, const Session& session);
 void run(const InspectOptions& options, const Session& session);
 void run(const DataGetOptions& options, const Session& session);
 void run(const DataListOptions& options, const Session& session);

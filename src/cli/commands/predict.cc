@@ -13,13 +13,16 @@ namespace {
 
 constexpr const char* kPredictExamples = R"(Examples:
   paceline predict runs/mnist-20240131-120000 --input t10k-images-idx3-ubyte.gz
+  paceline predict runs/sentiment-20240131-120000 --input reviews.txt
   paceline predict RUN --input images.idx --output labels.txt --probabilities
 )";
 
 // One line per example: the most probable label, then perhaps all probabilities.
 std::string lines(const Predictions& predictions, bool with_probabilities) {
-  PACELINE_CHECK(predictions.classes > 0);
   std::string out;
+  for (const std::string& sentence : predictions.sentences) out += sentence + "\n";
+  if (!predictions.sentences.empty()) return out;
+  PACELINE_CHECK(predictions.classes > 0);
   std::span<const float> rest(predictions.probabilities);
   while (!rest.empty()) {
     const auto row = rest.first(predictions.classes);
@@ -38,14 +41,16 @@ std::string lines(const Predictions& predictions, bool with_probabilities) {
 void add_predict_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand(
       "predict",
-      "Labels images with a trained model. It writes one label per line, in the order "
-      "of the images.");
+      "Labels images or texts with a trained model, or translates sentences. It writes one line "
+      "for each, in their order.");
   command.footer(kPredictExamples);
   auto options = options_of<PredictOptions>(command, context);
   command
       .add_option("RUN", options->target, "run directory (its newest checkpoint) or a checkpoint")
       ->required();
-  command.add_option("--input", options->input, "images in IDX format, gzipped or not")
+  command
+      .add_option("--input", options->input,
+                  "images in IDX format, or lines of text; gzipped or not")
       ->option_text("FILE")
       ->required();
   command.add_option("--output", options->output, "where to write [standard output]")

@@ -79,6 +79,8 @@ void add_train_command(CLI::App& root, const CommandContext& context) {
   command.add_flag("--quiet", words->options.quiet, "only warnings and the summary");
   command.add_flag("--dry-run", words->options.dry_run,
                    "show the configuration and what the run needs, start nothing");
+  command.add_flag("--ideal", words->options.ideal,
+                   "measure what one worker computes without input and exchange: the ceiling");
   add_setting_flags(command, words->sources.flags);
   command.final_callback([words, context] {
     if (words->sources.recipe.empty() && words->sources.flags.empty()) {
@@ -93,6 +95,12 @@ void add_train_command(CLI::App& root, const CommandContext& context) {
 void run(const TrainOptions& options, const Session& session) {
   if (options.dry_run) return dry_run(options, session);
   Console console(session.out, session.err, console_options(options, session.environment));
+  if (options.ideal) {
+    const nlohmann::json ideal = session.actions.ideal(options.config, console);
+    session.out << (options.json ? ideal.dump() + "\n"
+                                 : format_object(ideal, session.environment.columns));
+    return;
+  }
   session.actions.train(options.config, console);
   if (!session.out) {
     session.err << fmt::format("note: the output could not be written; the run is in {}\n",

@@ -1,0 +1,16 @@
+# find_package(Paceline) gives the target Paceline::paceline: link it, register a model, and
+# call paceline::run_program.
+include(CMakeFindDependencyMacro)
+foreach(package Threads Protobuf OpenSSL ZLIB fmt spdlog nlohmann_json CLI11 Gloo PkgConfig)
+  find_dependency(${package})
+endforeach()
+foreach(package libhwy libxxhash tomlplusplus)
+  string(REPLACE lib "" prefix ${package})
+  pkg_check_modules(${prefix} REQUIRED IMPORTED_TARGET ${package})
+endforeach()
+include(${CMAKE_CURRENT_LIST_DIR}/PacelineTargets.cmake)
+if(NOT TARGET Paceline::paceline)
+  add_library(Paceline::paceline INTERFACE IMPORTED)
+  target_link_libraries(Paceline::paceline INTERFACE Paceline::cli)
+  target_compile_features(Paceline::paceline INTERFACE cxx_std_20)
+endif()

@@ -1,0 +1,46 @@
+#include "train/ideal.h"
+
+#include <algorithm>
+
+#include "base/buffer.h"
+#include "data/open.h"
+#include "train/parts.h"
+#include "train/placement.h"
+
+namespace paceline {
+
+Ideal measure_ideal(const RunConfig& wanted, Duration least) {
+  const RunConfig config = with_threads(wanted);
+  const RunParts parts = make_parts(config);
+  const auto dataset = open_dataset(config.data, Split::kTrain);
+  Ideal ideal;
+  ideal.examples_per_step = std::max<std::uint64_t>(1, parts.grid.batch / config.workers);
+  Batch batch;
+  batch.examples.resize(ideal.examples_per_step);
+  parts.order.examples(0, {0, ideal.examples_per_step}, batch.examples);
+  dataset->read(batch.examples, batch);
+  Buffer parameters = Buffer::floats(parts.chunks.floats());
+  Buffer gradient = Buffer::floats(parts.chunks.floats());
+  parts.model->initialize(config.seed, parameters.as_floats());
+  NoFlow flow;
+  const auto step = [&] {
+    parts.model->gradient(batch, parameters.as_floats(), gradient.as_floats(), flow);
+  };
+  step();  // to warm up
+  constexpr std::uint64_t kLeastSteps = 3;
+  std::vector<double> times;
+  TimePoint now = Clock::now();
+  for (const TimePoint begin = now; now - begin < least || times.size() < kLeastSteps;) {
+    step();
+    times.push_back(seconds(Clock::now() - now));
+    now = Clock::now();
+  }
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  ideal.steps = times.size();
+  ideal.step_seconds = *middle;
+  ideal.examples_per_second = static_cast<double>(ideal.examples_per_step) / *middle;
+  return ideal;
+}
+
+}  // namespace paceline
