@@ -1,7 +1,7 @@
 // A training step of a deep model on one core, without a run around it: forward, backward
 // and SGD, on made-up data.
 //
-//   deep_bench alexnet BATCH STEPS
+//   deep_bench alexnet|alexnet-bf16 BATCH STEPS
 //   deep_bench lstm|lstm-step BATCH STEPS        embedding 128, hidden 256, length 100
 //   deep_bench translation BATCH STEPS     embedding 128, hidden 256, 8,000 words, length 12
 //
@@ -66,10 +66,11 @@ Result measure(std::uint64_t steps, const Step& step) {
   return {median(std::move(times)), first};
 }
 
-Result alexnet(std::uint64_t batch_size, std::uint64_t steps) {
+Result alexnet(std::uint64_t batch_size, std::uint64_t steps, Precision precision) {
   const auto data = make_synthetic({.image = 224, .classes = 1000}, {0, batch_size}, "images");
   ModelSetup setup;
   setup.options.name = "alexnet";
+  setup.options.precision = precision;
   setup.data = data->info();
   AlexNet model(setup);
   Trained trained(model.layout().size);
@@ -146,7 +147,8 @@ Result translation(std::uint64_t batch_size, std::uint64_t steps) {
 }
 
 Result measured(const std::string& model, std::uint64_t batch, std::uint64_t steps) {
-  if (model == "alexnet") return alexnet(batch, steps);
+  if (model == "alexnet") return alexnet(batch, steps, Precision::kFloat);
+  if (model == "alexnet-bf16") return alexnet(batch, steps, Precision::kBf16);
   if (model == "translation") return translation(batch, steps);
   const RnnKind kind = model == "lstm" ? RnnKind::kFused : RnnKind::kStep;
   return lstm(static_cast<std::int64_t>(batch), steps, kind);

@@ -1,11 +1,13 @@
 // What the training loop costs around the model: `local` exchange, one worker, MNIST.
 //
-//   loop_bench DIR BATCH STEPS loop|bare
+//   loop_bench DIR BATCH STEPS
 //
-// `loop` runs the real worker loop with SGD; `bare` only calls the model on batches that
-// were assembled before. Prints the median seconds per step.
+// Runs the real worker loop with SGD and, between its steps, a block of as many that only call
+// the model on batches which were assembled before: a machine that slows down slows both. Prints
+// the median seconds per step of either.
 #include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -26,7 +28,48 @@ double median(std::vector<double> times) {
   return *middle;
 }
 
-double measure_loop(const Dataset& dataset, const Grid& grid, std::uint64_t steps) {
+// Steps of the model alone.
+class Bare {
+ public:
+  Bare(const Dataset& dataset, const Grid& grid)
+      : model_(dataset.info().width, 10),
+        batches_(grid.steps_per_epoch()),
+        parameters_(Buffer::floats(model_.layout().size)),
+        gradient_(Buffer::floats(model_.layout().size)) {
+    std::vector<std::uint64_t> examples(grid.batch);
+    for (std::uint64_t step = 0; step < batches_.size(); ++step) {
+      std::iota(examples.begin(), examples.end(), grid.positions(step).begin);
+      dataset.read(examples, batches_[step]);
+    }
+  }
+
+  void run(std::uint64_t steps) {
+    TimePoint last = Clock::now();
+    for (; steps > 0; --steps, ++step_) {
+      NoFlow flow;
+      model_.gradient(batches_[step_ % batches_.size()], parameters_.as_floats(),
+                      gradient_.as_floats(), flow);
+      const TimePoint now = Clock::now();
+      times.push_back(seconds(now - last));
+      last = now;
+    }
+  }
+
+  std::vector<double> times;
+
+ private:
+  SoftmaxRegression model_;
+  std::vector<Batch> batches_;
+  Buffer parameters_;
+  Buffer gradient_;
+  std::uint64_t step_ = 0;
+};
+
+constexpr std::uint64_t kBlock = 100;
+
+// The times of the loop's steps; after each block of them `between` is called.
+std::vector<double> measure_loop(const Dataset& dataset, const Grid& grid, std::uint64_t steps,
+                                 const std::function<void()>& between) {
   SoftmaxRegression model(dataset.info().width, 10);
   LocalOptions options;
   options.grid = grid;
@@ -42,49 +85,27 @@ double measure_loop(const Dataset& dataset, const Grid& grid, std::uint64_t step
   TimePoint last = Clock::now();
   run_worker_loop({dataset, Order(order, grid.examples), grid, model, *exchange, {}, false}, counts,
                   [&](const Share&) {
-                    const TimePoint now = Clock::now();
-                    times.push_back(seconds(now - last));
-                    last = now;
+                    times.push_back(seconds(Clock::now() - last));
+                    if (times.size() % kBlock == 0) between();
+                    last = Clock::now();
                   });
-  return median(std::move(times));
-}
-
-double measure_bare(const Dataset& dataset, const Grid& grid, std::uint64_t steps) {
-  SoftmaxRegression model(dataset.info().width, 10);
-  std::vector<Batch> batches(grid.steps_per_epoch());
-  std::vector<std::uint64_t> examples(grid.batch);
-  for (std::uint64_t step = 0; step < batches.size(); ++step) {
-    std::iota(examples.begin(), examples.end(), grid.positions(step).begin);
-    dataset.read(examples, batches[step]);
-  }
-  Buffer parameters = Buffer::floats(model.layout().size);
-  Buffer gradient = Buffer::floats(model.layout().size);
-  NoFlow flow;
-  std::vector<double> times;
-  TimePoint last = Clock::now();
-  for (std::uint64_t step = 0; step < steps; ++step) {
-    model.gradient(batches[step % batches.size()], parameters.as_floats(), gradient.as_floats(),
-                   flow);
-    const TimePoint now = Clock::now();
-    times.push_back(seconds(now - last));
-    last = now;
-  }
-  return median(std::move(times));
+  return times;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  if (argc != 5) throw std::invalid_argument("usage: loop_bench DIR BATCH STEPS loop|bare");
+  if (argc != 4) throw std::invalid_argument("usage: loop_bench DIR BATCH STEPS");
   const std::filesystem::path dir = argv[1];
   const auto dataset = open_idx(find_idx(dir, "train-images-idx3-ubyte"),
                                 find_idx(dir, "train-labels-idx1-ubyte"), "mnist/train");
   const std::uint64_t batch = std::stoull(argv[2]);
   const std::uint64_t steps = std::stoull(argv[3]);
   const Grid grid{dataset->info().examples / batch * batch, batch, default_tile(batch)};
-  const bool loop = std::string(argv[4]) == "loop";
-  std::printf("{\"seconds_per_step\": %.9f}\n",
-              loop ? measure_loop(*dataset, grid, steps) : measure_bare(*dataset, grid, steps));
+  Bare bare(*dataset, grid);
+  const auto loop = measure_loop(*dataset, grid, steps, [&] { bare.run(kBlock); });
+  std::printf("{\"loop_seconds\": %.9f, \"bare_seconds\": %.9f}\n", median(loop),
+              median(bare.times));
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "loop_bench: %s\n", error.what());

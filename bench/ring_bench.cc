@@ -7,46 +7,18 @@
 // release them. Rank 0 prints the median round.
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "exchange/allreduce/buckets.h"
 #include "exchange/allreduce/ring.h"
+#include "file_notes.h"
 
 namespace {
 
 using namespace paceline;
-namespace fs = std::filesystem;
-
-class FileNotes final : public RingNotes {
- public:
-  explicit FileNotes(fs::path folder) : folder_(std::move(folder)) {}
-
-  void leave(const std::string& key, const std::string& note) override {
-    write_atomically(path(key), note);
-  }
-  std::string find(const std::string& key, TimePoint deadline) override {
-    while (!fs::exists(path(key))) {
-      if (Clock::now() > deadline) throw CommError("nobody has left the note {}", key);
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return read_text(path(key));
-  }
-
- private:
-  fs::path path(std::string key) const {
-    std::replace(key.begin(), key.end(), '/', '_');
-    return folder_ / key;
-  }
-
-  fs::path folder_;
-};
-
 double median(std::vector<double> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
@@ -66,7 +38,7 @@ int main(int argc, char** argv) try {
   options.host = words[2];
   options.name = "rank" + words[0];
   options.wire = words.size() == 7 ? WireFormat::kBf16 : WireFormat::kFloat;
-  FileNotes notes(words[3]);
+  bench::FileNotes notes(words[3]);
   const std::uint64_t floats = std::stoull(words[4]);
   const std::uint64_t rounds = std::stoull(words[5]);
   Ring ring(options, notes);

@@ -16,25 +16,12 @@ import time
 
 import torch
 import torch.distributed as dist
-from torch import nn
 from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
 from torch.nn.parallel import DistributedDataParallel
 
+from torch_deep import alexnet_network, loss_on_images
+
 WARM_UP = 2
-
-
-def alexnet():
-    return nn.Sequential(
-        nn.Conv2d(3, 64, 11, 4, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
-        nn.Conv2d(64, 192, 5, padding=2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
-        nn.Conv2d(192, 384, 3, padding=1), nn.ReLU(inplace=True),
-        nn.Conv2d(384, 256, 3, padding=1), nn.ReLU(inplace=True),
-        nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
-        nn.AdaptiveAvgPool2d((6, 6)), nn.Flatten(),
-        nn.Dropout(), nn.Linear(256 * 6 * 6, 4096), nn.ReLU(inplace=True),
-        nn.Dropout(), nn.Linear(4096, 4096), nn.ReLU(inplace=True),
-        nn.Linear(4096, 1000),
-    )
 
 
 def main():
@@ -51,19 +38,17 @@ def main():
     os.environ.update(MASTER_ADDR=options.master, MASTER_PORT="29500",
                       GLOO_SOCKET_IFNAME="eth0")
     dist.init_process_group("gloo", rank=options.rank, world_size=options.size)
-    model = DistributedDataParallel(alexnet(), broadcast_buffers=False,
+    model = DistributedDataParallel(alexnet_network(), broadcast_buffers=False,
                                     gradient_as_bucket_view=True)
     if options.fp16:
         model.register_comm_hook(None, default_hooks.fp16_compress_hook)
     optimizer = torch.optim.SGD(model.parameters(), 0.01)
-    images = torch.randint(0, 256, (options.batch, 3, 224, 224), dtype=torch.uint8)
-    labels = torch.randint(0, 1000, (options.batch,))
-    entropy = nn.CrossEntropyLoss()
+    loss_of = loss_on_images(model, options.batch)
     times = []
     for step in range(options.steps + WARM_UP):
         begin = time.perf_counter()
         optimizer.zero_grad()
-        entropy(model(images.float().mul_(2 / 255).sub_(1)), labels).backward()
+        loss_of().backward()
         optimizer.step()
         if step >= WARM_UP:
             times.append(time.perf_counter() - begin)

@@ -6,10 +6,12 @@
     torch_deep.py translation BATCH STEPS
 
 The models are what a user would write, in PyTorch's default memory layout. Prints
-{"seconds_per_step": …, "first_loss": …}: the median, after two steps to warm up.
+{"seconds_per_step": …, "first_loss": …, "peak_bytes": …}: the median, after two steps to
+warm up, and the most memory the process has had.
 """
 
 import json
+import resource
 import statistics
 import sys
 import time
@@ -20,8 +22,8 @@ from torch import nn
 WARM_UP = 2
 
 
-def alexnet(batch):
-    model = nn.Sequential(
+def alexnet_network():
+    return nn.Sequential(
         nn.Conv2d(3, 64, 11, 4, 2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
         nn.Conv2d(64, 192, 5, padding=2), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2),
         nn.Conv2d(192, 384, 3, padding=1), nn.ReLU(inplace=True),
@@ -32,10 +34,18 @@ def alexnet(batch):
         nn.Dropout(), nn.Linear(4096, 4096), nn.ReLU(inplace=True),
         nn.Linear(4096, 1000),
     )
+
+
+def loss_on_images(model, batch):
     images = torch.randint(0, 256, (batch, 3, 224, 224), dtype=torch.uint8)
     labels = torch.randint(0, 1000, (batch,))
     entropy = nn.CrossEntropyLoss()
-    return model, lambda: entropy(model(images.float().mul_(2 / 255).sub_(1)), labels)
+    return lambda: entropy(model(images.float().mul_(2 / 255).sub_(1)), labels)
+
+
+def alexnet(batch):
+    model = alexnet_network()
+    return model, loss_on_images(model, batch)
 
 
 def lstm(batch):
@@ -91,7 +101,10 @@ def main():
         first = loss.item() if first is None else first
         if step >= WARM_UP:
             times.append(time.perf_counter() - begin)
-    print(json.dumps({"seconds_per_step": statistics.median(times), "first_loss": first}))
+    peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    print(json.dumps({"seconds_per_step": statistics.median(times), "first_loss": first,
+                      "peak_bytes": peak}))
 
 
-main()
+if __name__ == "__main__":
+    main()

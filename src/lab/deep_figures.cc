@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "lab/figures.h"
-#include "lab/statistics.h"
 
 namespace paceline {
 namespace {
@@ -28,6 +27,25 @@ Figure alexnet(const Sides& sides, const std::string& batch, double target) {
       .ours = {"paceline", side("deep_bench")},
       .peer = {"pytorch", side("torch_deep.py")},
       .pairs = 3};
+}
+
+Figure bf16(const Sides& sides) {
+  const auto side = [&](const char* network) {
+    return sides.program({"deep_bench", {network, "32", "5"}, "seconds_per_step", 1, true});
+  };
+  return {.name = "deep.bf16",
+          .what = "training step of AlexNet, batch 32, one core, products of 16 bits against 32",
+          .comparison = Comparison::kAtLeast,
+          .target = 1.5,
+          .unit = "×",
+          .relation = Relation::kPeerByOurs,
+          .side_unit = "s/step",
+          .ours = {"bf16", side("alexnet-bf16")},
+          .peer = {"float", side("alexnet")},
+          .pairs = 3,
+          .impossible = __builtin_cpu_supports("avx512bf16")
+                            ? ""
+                            : "this processor has no instructions for bf16"};
 }
 
 Figure lstm(const Sides& sides, const std::string& name, const std::string& what, double target,
@@ -76,6 +94,59 @@ Figure translation(const Sides& sides) {
           .pairs = 5};
 }
 
+// The median step of the first worker of a run, or of a run that only computes.
+double step_of_run(const nlohmann::json& summary) {
+  return number_in(summary.at("time").at(0), "step_seconds", "paceline");
+}
+
+double step_of_ideal(const nlohmann::json& ideal) {
+  return number_in(ideal, "step_seconds", "paceline");
+}
+
+// The ceiling is measured with both cores busy: one alone runs faster than two.
+Figure two_workers(const Sides& sides) {
+  return {.name = "deep.two_workers",
+          .what = "AlexNet on two workers, batch 64 each, against two that exchange nothing",
+          .comparison = Comparison::kAtLeast,
+          .target = 0.93,
+          .unit = "×",
+          .relation = Relation::kPeerByOurs,
+          .side_unit = "s/step",
+          .ours = {"paceline",
+                   sides.paceline({"train", "alexnet", "--exchange", "local", "--workers", "2",
+                                   "--batch", "128", "--synthetic-examples", "640", "--epochs", "1",
+                                   "--synthetic-test-examples", "2", "--json"},
+                                  step_of_run)},
+          .peer = {"ideal", sides.paceline({"train", "alexnet", "--ideal", "--workers", "2",
+                                            "--batch", "128", "--json"},
+                                           step_of_ideal, true)},
+          .pairs = 3};
+}
+
+double peak_of_worker(const nlohmann::json& summary) {
+  for (const nlohmann::json& role : summary.at("roles")) {
+    if (role.at("name") == "worker0") return number_in(role, "peak_rss_bytes", "worker0") / 1e6;
+  }
+  throw Error("the run had no worker0");
+}
+
+Figure memory(const Sides& sides) {
+  return {.name = "deep.memory",
+          .what = "peak memory of a worker, AlexNet, SGD, batch 64, against plain PyTorch",
+          .comparison = Comparison::kAtMost,
+          .target = 1.15,
+          .unit = "×",
+          .relation = Relation::kOursByPeer,
+          .side_unit = "MB",
+          .ours = {"paceline", sides.paceline({"train", "alexnet", "--workers", "1", "--batch",
+                                               "64", "--synthetic-examples", "320", "--epochs", "1",
+                                               "--synthetic-test-examples", "2", "--json"},
+                                              peak_of_worker)},
+          .peer = {"pytorch",
+                   sides.program({"torch_deep.py", {"alexnet", "64", "5"}, "peak_bytes", 1e-6})},
+          .pairs = 3};
+}
+
 HostProbe ring(std::vector<std::string> more = {}) {
   HostProbe probe{"ring_bench",
                   {"RANK", "SIZE", "ADDRESS", "NOTES", fmt::format("{:.0f}", kAlexNetFloats), "3"},
@@ -98,6 +169,26 @@ Figure allreduce_dense(const HostSides& hosts) {
           .pairs = 3};
 }
 
+// A worker pushes half of its gradient to the other host's server and pulls half of the
+// parameters from it, and the other does: each host sends as much as there is, as in a ring.
+Figure ps_dense(const HostSides& hosts) {
+  const double bytes = kAlexNetFloats * sizeof(float);
+  return {
+      .name = "hosts.ps_dense",
+      .what = "push and pull of 244 MB, a server on each of two hosts, 1 Gbit/s, against the link",
+      .comparison = Comparison::kAtMost,
+      .target = 1.10,
+      .unit = "×",
+      .relation = Relation::kOursByPeer,
+      .side_unit = "s",
+      .ours = {"paceline", hosts.program(kGigabit, {"ps_bench",
+                                                    {fmt::format("{:.0f}", bytes), "3", "RANK",
+                                                     "SIZE", "ADDRESS", "NOTES"},
+                                                    "seconds_per_round"})},
+      .peer = {"iperf3", hosts.link(kGigabit, bytes)},
+      .pairs = 3};
+}
+
 Figure allreduce_bf16(const HostSides& hosts) {
   return {.name = "hosts.allreduce_bf16",
           .what = "that sum with 16 bits per number, against 32",
@@ -109,18 +200,6 @@ Figure allreduce_bf16(const HostSides& hosts) {
           .ours = {"bf16", hosts.program(kGigabit, ring({"bf16"}))},
           .peer = {"float", hosts.program(kGigabit, ring())},
           .pairs = 3};
-}
-
-constexpr double kStepsPerEpoch = 4;  // of 256 images, batch 64
-
-// The median of all epochs but the first, in which everything is warmed up.
-double seconds_per_step(const nlohmann::json& summary) {
-  std::vector<double> epochs;
-  for (const nlohmann::json& epoch : summary.at("epoch_results")) {
-    if (epoch.at("epoch") != 1) epochs.push_back(number_in(epoch, "seconds", "paceline"));
-  }
-  if (epochs.empty()) throw Error("the run had too few epochs");
-  return spread_of(epochs).median / kStepsPerEpoch;
 }
 
 struct HostRun {
@@ -142,7 +221,7 @@ Figure alexnet_on_hosts(const HostSides& hosts, const HostRun& run) {
                               run.gbit, run.what),
           .unit = "×",
           .side_unit = "s/step",
-          .ours = {"paceline", hosts.training(rate, words, seconds_per_step)},
+          .ours = {"paceline", hosts.training(rate, words, step_of_run)},
           .peer = {"ddp", hosts.program(rate, {"ddp_alexnet.py",
                                                {"RANK", "SIZE", "FIRST", "32", "5"},
                                                "seconds_per_step"})},
@@ -169,10 +248,14 @@ std::vector<Figure> make_deep_figures(const Sides& sides, const HostSides& hosts
   return {
       alexnet(sides, "32", 1.0),
       alexnet(sides, "128", 1.07),
+      bf16(sides),
       lstm_vs_torch(sides),
       lstm_fused_vs_step(sides),
       translation(sides),
+      two_workers(sides),
+      memory(sides),
       allreduce_dense(hosts),
+      ps_dense(hosts),
       allreduce_bf16(hosts),
       at_most(alexnet_on_hosts(hosts, {"alexnet_dense",
                                        "all-reduce",

@@ -41,7 +41,8 @@ struct Figure {
   Side peer{};  // of kOursAlone: nobody
   // Throws an Error when the two sides did not do the same work; may be empty.
   std::function<void(const Sample& ours, const Sample& peer)> agree{};
-  int pairs = 9;  // of measurements
+  int pairs = 9;             // of measurements
+  std::string impossible{};  // why this machine cannot measure it; empty: it can
 };
 
 // NaN reaches no target.

@@ -125,7 +125,7 @@ Figure loopback_bulk(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kOursByPeer,
           .side_unit = "GB/s",
-          .ours = {"paceline", side("ps_loopback")},
+          .ours = {"paceline", side("ps_bench")},
           .peer = {"echo", side("tcp_echo")}};
 }
 
@@ -140,14 +140,13 @@ Figure loopback_small(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kOursByPeer,
           .side_unit = "µs/round",
-          .ours = {"paceline", side("ps_loopback")},
+          .ours = {"paceline", side("ps_bench")},
           .peer = {"echo", side("tcp_echo")}};
 }
 
 Figure loop_overhead(const Sides& sides) {
-  const auto side = [&](const char* what) {
-    return sides.on_mnist({"loop_bench", {"100", "6000", what}, "seconds_per_step", 1e6, true});
-  };
+  const auto [loop, bare] = sides.both_on_mnist({"loop_bench", {"100", "6000"}, "", 1e6, true},
+                                                "loop_seconds", "bare_seconds");
   return {.name = "loop.overhead",
           .what = "what the training loop adds to the bare model call; local, one worker",
           .comparison = Comparison::kAtMost,
@@ -155,8 +154,8 @@ Figure loop_overhead(const Sides& sides) {
           .unit = "µs/step",
           .relation = Relation::kOursMinusPeer,
           .side_unit = "µs/step",
-          .ours = {"loop", side("loop")},
-          .peer = {"bare", side("bare")}};
+          .ours = {"loop", loop},
+          .peer = {"bare", bare}};
 }
 
 }  // namespace

@@ -1,40 +1,17 @@
 #include "lab/host_sides.h"
 
 #include <fmt/format.h>
-#include <signal.h>
-#include <sys/wait.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/process.h"
 
 namespace paceline {
 namespace {
 
 namespace fs = std::filesystem;
-
-// A program on a host that the one measured talks to; gone with this object.
-class Companion {
- public:
-  explicit Companion(std::vector<std::string> arguments, const fs::path& output)
-      : pid_(start({.arguments = std::move(arguments),
-                    .output = output.string(),
-                    .keep = {},
-                    .dies_with_parent = true,
-                    .own_group = true})) {}
-  ~Companion() {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-  }
-  Companion(const Companion&) = delete;
-  Companion& operator=(const Companion&) = delete;
-
- private:
-  pid_t pid_;
-};
 
 std::vector<std::string> words_on(const Host& host, const HostProbe& probe, std::size_t rank,
                                   const std::vector<Host>& hosts, const fs::path& notes) {
@@ -72,13 +49,11 @@ Measure HostSides::program(double bits_per_second, const HostProbe& probe) const
     fs::create_directories(notes);
     std::vector<std::unique_ptr<Companion>> companions;
     for (std::size_t rank = 1; rank < hosts.size(); ++rank) {
-      std::vector<std::string> words = hosts[rank].prefix();
-      words.push_back((places_.programs / probe.program).string());
-      for (std::string& word : words_on(hosts[rank], probe, rank, hosts, notes)) {
-        words.push_back(std::move(word));
-      }
+      const Program program{.file = places_.programs / probe.program,
+                            .arguments = words_on(hosts[rank], probe, rank, hosts, notes),
+                            .prefix = hosts[rank].prefix()};
       companions.push_back(
-          std::make_unique<Companion>(std::move(words), notes / fmt::format("output{}", rank)));
+          std::make_unique<Companion>(program, notes / fmt::format("output{}", rank)));
     }
     nlohmann::json report = runner_.run({.file = places_.programs / probe.program,
                                          .arguments = words_on(hosts[0], probe, 0, hosts, notes),

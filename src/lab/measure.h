@@ -26,7 +26,8 @@ struct Result {
 Result measure(const Figure& figure, const std::function<void(std::string_view)>& progress,
                int most = 1000);
 
-// A figure that could not be measured is short of its target.
+// A figure that could not be measured is short of its target, unless this machine is not made
+// for it.
 bool is_ok(const Figure& figure, const Result& result);
 
 }  // namespace paceline

@@ -116,6 +116,13 @@ std::string last_line(const std::string& output) {
 
 }  // namespace
 
+Companion::Companion(const Program& program, const fs::path& output)
+    : pid_(start(command_for(program, output))) {}
+
+Companion::~Companion() {
+  end_with_group(pid_);
+}
+
 Runner::Runner() {
   std::string name = (fs::temp_directory_path() / "paceline-bench-XXXXXX").string();
   if (!::mkdtemp(name.data())) throw DataError("cannot make {}: {}", name, errno_text(errno));

@@ -7,6 +7,8 @@
 // that made the runner.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -23,6 +25,18 @@ struct Program {
   std::vector<std::string> prefix{};  // words before the program: where it runs
   bool one_core = false;              // pinned to one, with all its processes
   Duration limit = std::chrono::minutes(5);
+};
+
+// A program that runs beside the one that is measured; ended with this object.
+class Companion {
+ public:
+  Companion(const Program& program, const std::filesystem::path& output);
+  ~Companion();
+  Companion(const Companion&) = delete;
+  Companion& operator=(const Companion&) = delete;
+
+ private:
+  pid_t pid_;
 };
 
 class Runner {

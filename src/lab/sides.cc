@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -44,6 +46,44 @@ Measure Sides::on_mnist(const Probe& probe) const {
     Probe with_folder = probe;
     with_folder.arguments.insert(with_folder.arguments.begin(), places_.mnist().string());
     return program(with_folder)();
+  };
+}
+
+std::pair<Measure, Measure> Sides::both_on_mnist(const Probe& probe, const std::string& ours,
+                                                 const std::string& peer) const {
+  // The side that is measured first runs the program, the other reads what it has reported.
+  const auto reports = std::make_shared<std::map<std::string, nlohmann::json>>();
+  const auto side = [&](const std::string& field, const std::string& other) -> Measure {
+    return [probe, reports, field, other, *this] {
+      if (!reports->contains(field)) {
+        Probe first = probe;
+        first.field = field;
+        const Sample sample = on_mnist(first)();
+        (*reports)[field] = (*reports)[other] = sample.report;
+      }
+      nlohmann::json report = std::move(reports->extract(field).mapped());
+      const double value = probe.scale * number_in(report, field, probe.program);
+      return Sample{value, std::move(report)};
+    };
+  };
+  return {side(ours, peer), side(peer, ours)};
+}
+
+Measure Sides::paceline(std::vector<std::string> words, double (*value)(const nlohmann::json&),
+                        bool twin) const {
+  return [words = std::move(words), value, twin, *this] {
+    const fs::path folder = runner_.fresh_folder();
+    fs::create_directories(folder);
+    const auto in = [&](const char* name) {
+      Program program{places_.paceline, words};
+      program.arguments.insert(program.arguments.end(), {"--run-dir", (folder / name).string()});
+      return program;
+    };
+    std::unique_ptr<Companion> companion;
+    if (twin) companion = std::make_unique<Companion>(in("twin"), folder / "twin-output");
+    nlohmann::json report = runner_.run(in("run"));
+    const double measured = value(report);
+    return Sample{measured, std::move(report)};
   };
 }
 

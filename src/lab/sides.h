@@ -5,6 +5,7 @@
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lab/figure.h"
@@ -35,6 +36,13 @@ class Sides {
   Measure program(const Probe& probe) const;
   // With the folder of MNIST as the first argument.
   Measure on_mnist(const Probe& probe) const;
+  // One run of that for both sides of a figure; the probe's own field is not used.
+  std::pair<Measure, Measure> both_on_mnist(const Probe& probe, const std::string& ours,
+                                            const std::string& peer) const;
+  // `paceline` with these words; `value` reads the last object it prints. With `twin`, the same
+  // runs beside it.
+  Measure paceline(std::vector<std::string> words, double (*value)(const nlohmann::json&),
+                   bool twin = false) const;
   // A run of 10 epochs with two workers and one server; `value` reads its summary.json.
   Measure training(const std::string& mode, double (*value)(const nlohmann::json&)) const;
 

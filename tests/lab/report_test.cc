@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+
 namespace paceline {
 namespace {
 
@@ -53,6 +55,14 @@ TEST(Report, TheVerdictIsOfTheMedian) {
   EXPECT_EQ(json_of(figure, measured())["verdict"], "short");
   figure.comparison = Comparison::kAtMost;
   EXPECT_EQ(json_of(figure, measured())["verdict"], "ok");
+}
+
+TEST(Report, WhatThisMachineIsNotMadeForIsSkippedAndSaysWhy) {
+  Figure figure = speed();
+  figure.impossible = "this processor cannot";
+  figure.ours.measure = figure.peer.measure = []() -> Sample { throw Error("must not run"); };
+  const Result result = measure(figure, [](std::string_view) {});
+  EXPECT_EQ(text_of(figure, result), "softmax.batch10 - × ≥7 skipped (this processor cannot)");
 }
 
 TEST(Report, WhatCouldNotBeMeasuredIsShortAndSaysWhy) {

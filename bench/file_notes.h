@@ -1,0 +1,42 @@
+// What processes on different hosts leave for each other in a folder that all see.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "exchange/allreduce/ring.h"
+
+namespace bench {
+
+namespace fs = std::filesystem;
+
+class FileNotes final : public paceline::RingNotes {
+ public:
+  explicit FileNotes(fs::path folder) : folder_(std::move(folder)) {}
+
+  void leave(const std::string& key, const std::string& note) override {
+    paceline::write_atomically(path(key), note);
+  }
+  std::string find(const std::string& key, paceline::TimePoint deadline) override {
+    while (!fs::exists(path(key))) {
+      if (paceline::Clock::now() > deadline)
+        throw paceline::CommError("nobody has left the note {}", key);
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return paceline::read_text(path(key));
+  }
+
+ private:
+  fs::path path(std::string key) const {
+    std::replace(key.begin(), key.end(), '/', '_');
+    return folder_ / key;
+  }
+
+  fs::path folder_;
+};
+
+}  // namespace bench
