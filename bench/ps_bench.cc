@@ -56,7 +56,7 @@ void serve(const Setting& setting, int address_fd) {
   link_options.run = kRun;
   const Listener listener(
       loop, Address{Address::Kind::kTcp, setting.address, 0}, link_options,
-      [&](std::shared_ptr<Link> link) { return server.accept(std::move(link)); });
+      [&](std::shared_ptr<Link> link) { return server.accept(std::move(link)); }, setting.size > 1);
   const std::string text = listener.address().text();
   if (::write(address_fd, text.data(), text.size()) < 0) return;
   ::close(address_fd);

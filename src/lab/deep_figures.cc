@@ -139,7 +139,7 @@ Figure memory(const Sides& sides) {
           .relation = Relation::kOursByPeer,
           .side_unit = "MB",
           .ours = {"paceline", sides.paceline({"train", "alexnet", "--workers", "1", "--batch",
-                                               "64", "--synthetic-examples", "320", "--epochs", "1",
+                                               "64", "--synthetic-examples", "64", "--epochs", "5",
                                                "--synthetic-test-examples", "2", "--json"},
                                               peak_of_worker)},
           .peer = {"pytorch",
