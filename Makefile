@@ -10,14 +10,15 @@ SOURCES = $(shell find src apps tests bench tools -name '*.h' -o -name '*.cc' 2>
 GCC_ONLY =  -Wno-(stringop-overread|stringop-overflow|restrict)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-asan test-tsan ci check format tidy clean packages torch-packages
+.PHONY: help build test test-asan test-tsan ci check format tidy clean packages all-packages
 .NOTPARALLEL:
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: torch-packages ## build everything, optimized, into build/release
-	$(LOCKED) sh -c 'cmake --preset release -DPACELINE_TESTS=ON -DPACELINE_TORCH=ON && \
+build: all-packages ## build everything, optimized, into build/release
+	$(LOCKED) sh -c 'cmake --preset release -DPACELINE_TESTS=ON -DPACELINE_TORCH=ON \
+	  -DPACELINE_IMAGES=ON && \
 	  cmake --build build/release -j $(JOBS)'
 
 test: check build ## checks and all tests: what CI runs
@@ -43,8 +44,9 @@ check: packages ## layers of the source tree, paths in the documentation, format
 format: packages ## format all sources
 	@clang-format -i $(SOURCES)
 
-tidy: torch-packages ## clang-tidy over all sources, each compiled alone
-	cmake --preset debug -B build/tidy -DPACELINE_TORCH=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+tidy: all-packages ## clang-tidy over all sources, each compiled alone
+	cmake --preset debug -B build/tidy -DPACELINE_TORCH=ON -DPACELINE_IMAGES=ON \
+	  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
 	cmake --build build/tidy --target paceline_net_proto paceline_exchange_proto
 	@sed -i -E 's/$(GCC_ONLY)//g' build/tidy/compile_commands.json
 	@printf '%s\n' $(filter src/%.cc apps/%.cc,$(SOURCES)) | \
@@ -56,5 +58,5 @@ clean: ## delete everything that was built
 packages:
 	@tools/packages install build test
 
-torch-packages:
-	@tools/packages install build test torch
+all-packages:
+	@tools/packages install build test torch images

@@ -1,7 +1,7 @@
 # find_package(Paceline) gives the target Paceline::paceline: link it, register a model, and
 # call paceline::run_program.
 include(CMakeFindDependencyMacro)
-foreach(package Threads Protobuf OpenSSL ZLIB fmt spdlog nlohmann_json CLI11 Gloo PkgConfig)
+foreach(package Threads Protobuf OpenSSL PNG ZLIB fmt spdlog nlohmann_json CLI11 Gloo PkgConfig)
   find_dependency(${package})
 endforeach()
 foreach(package libhwy libxxhash tomlplusplus)

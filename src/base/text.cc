@@ -64,10 +64,14 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return fmt::format("{}", fmt::join(parts, separator));
 }
 
-std::string digest(std::string_view text) {
+std::uint64_t digest_bits(std::string_view text) {
   std::uint64_t state = text.size();
   for (const char c : text) state = mix(state ^ static_cast<unsigned char>(c)) + 1;
-  return fmt::format("{:016x}", state);
+  return state;
+}
+
+std::string digest(std::string_view text) {
+  return fmt::format("{:016x}", digest_bits(text));
 }
 
 }  // namespace paceline

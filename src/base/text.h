@@ -1,6 +1,7 @@
 // Small text helpers that messages to people need.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,5 +22,6 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
 
 // A digest of a text, as 16 hexadecimal digits; not for security.
 std::string digest(std::string_view text);
+std::uint64_t digest_bits(std::string_view text);  // the same, as a number
 
 }  // namespace paceline

@@ -24,6 +24,7 @@
 #include "train/parts.h"
 #include "train/role.h"
 #include "train/run.h"
+#include "train/start.h"
 
 namespace paceline {
 namespace {
@@ -158,6 +159,15 @@ Loaded load(const std::filesystem::path& target) {
   return loaded;
 }
 
+// The model of a run that is over: it keeps nothing, and finds its frozen part beside its
+// checkpoints.
+std::unique_ptr<Model> make_trained(const Loaded& loaded, const DatasetInfo& data) {
+  auto model = make_model(ModelSetup{loaded.config.model, data, loaded.config.seed, {}});
+  load_frozen(loaded.file.parent_path(), *model);
+  CheckpointReader(loaded.file).expect_layout(model->layout());
+  return model;
+}
+
 Evaluation evaluate_action(const EvaluateOptions& options) {
   Loaded loaded = load(options.target);
   DataOptions data = loaded.config.data;
@@ -170,14 +180,16 @@ Evaluation evaluate_action(const EvaluateOptions& options) {
     }
   }
   const auto dataset = open_dataset(data, Split::kTest);
-  const auto model = make_model(loaded.config, dataset->info());
-  CheckpointReader(loaded.file).expect_layout(model->layout());
+  const auto model = make_trained(loaded, dataset->info());
   const Loss loss = evaluate_dataset(*model, *dataset, loaded.parameters);
   return {loaded.file.string(), dataset->info().name, loss.examples, loss.mean(), loss.accuracy()};
 }
 
 // What is to be labelled: a line of text each, or images.
 std::unique_ptr<Dataset> open_input(const Loaded& loaded, const std::filesystem::path& input) {
+  if (loaded.config.data.name == "images") {
+    return open_image_files(input, loaded.config.data.images);
+  }
   if (!is_text(loaded.config.data)) return open_idx_images(input);
   const auto run_dir = loaded.file.parent_path().parent_path();
   return number_lines(text_kind(loaded.config.data), loaded.config.data.text, input,
@@ -188,6 +200,11 @@ DatasetInfo described(const Loaded& loaded, const Dataset& input) {
   DatasetInfo info = input.info();
   const DataOptions& data = loaded.config.data;
   if (is_text(data)) return info;
+  if (data.name == "images") {
+    const auto names = read_text(loaded.file.parent_path().parent_path() / kClassNames);
+    info.classes = static_cast<std::int32_t>(std::count(names.begin(), names.end(), '\n'));
+    return info;
+  }
   info.classes = data.name == "synthetic" ? data.synthetic.classes : data.classes;
   if (data.name == "synthetic") info.image = image_of(data.synthetic);
   return info;
@@ -222,13 +239,12 @@ Predictions predict_action(const PredictOptions& options) {
   Loaded loaded = load(options.target);
   const auto images = open_input(loaded, options.input);
   const DatasetInfo info = described(loaded, *images);
-  const auto model = make_model(loaded.config, info);
-  CheckpointReader(loaded.file).expect_layout(model->layout());
+  const auto model = make_trained(loaded, info);
   if (info.text.sequences == 2) return {0, {}, translate(*model, *images, loaded)};
   Predictions predictions;
   predictions.classes = static_cast<std::size_t>(info.classes);
   predictions.probabilities.resize(info.examples * predictions.classes);
-  constexpr std::uint64_t kBatch = 500;
+  const std::uint64_t kBatch = info.width > 10'000 ? 50 : 500;
   Batch batch;
   std::vector<std::uint64_t> examples;
   for (std::uint64_t begin = 0; begin < info.examples; begin += kBatch) {

@@ -30,6 +30,7 @@ void refuse_unless(const NamedSettings& named, bool used, std::initializer_list<
 void check_idle(const RunConfig& c, const NamedSettings& named) {
   const auto optimizer = c.optimizer.kind;
   const auto schedule = c.schedule.kind;
+  const bool is_convolutional = c.model.name == "alexnet" || c.model.name == "image-quality";
   refuse_unless(named, c.mode == Mode::kSsp, {"staleness"}, "--mode ssp");
   refuse_unless(named, c.mode != Mode::kSync, {"lease-block", "worker-eval"},
                 "--mode async or --mode ssp");
@@ -53,19 +54,22 @@ void check_idle(const RunConfig& c, const NamedSettings& named) {
   refuse_unless(named, schedule == ScheduleKind::kCosine, {"final-rate"}, "--schedule cosine");
   refuse_unless(named, c.data.name == "idx", {"data-classes"}, "--data idx");
   const bool own_texts = c.data.name == "reviews" || c.data.name == "sentences";
-  refuse_unless(named, own_texts, {"data-file", "test-file", "test-share"},
-                "--data reviews or --data sentences");
+  refuse_unless(named, own_texts || c.data.name == "images",
+                {"data-file", "test-file", "test-share"},
+                "--data images, --data reviews or --data sentences");
+  refuse_unless(named, c.data.name == "images", {"image-size", "augment"}, "--data images");
   refuse_unless(named, own_texts || c.data.name == "imdb",
                 {"vocabulary", "length", "cut", "balanced"},
                 "--data imdb, --data reviews or --data sentences");
   refuse_unless(named, c.model.name != "softmax", {"threads"},
                 "a model on libtorch, such as --model alexnet");
-  refuse_unless(named, c.model.name == "alexnet" || c.model.name.ends_with(".pt"), {"device"},
-                "--model alexnet or --model FILE.pt");
+  refuse_unless(named, is_convolutional || c.model.name.ends_with(".pt"), {"device"},
+                "--model alexnet, --model image-quality or --model FILE.pt");
   refuse_unless(named, c.model.name.ends_with(".pt"), {"loss"}, "--model FILE.pt");
-  refuse_unless(named, c.model.name == "alexnet", {"precision"}, "--model alexnet");
+  refuse_unless(named, is_convolutional, {"precision"}, "--model alexnet or --model image-quality");
   refuse_unless(named, c.model.name == "sentiment" || c.model.name == "translation",
                 {"embedding", "hidden", "rnn"}, "--model sentiment or --model translation");
+  refuse_unless(named, c.model.name == "image-quality", {"train"}, "--model image-quality");
   refuse_unless(named, c.model.name == "sentiment" || c.model.name == "alexnet", {"dropout"},
                 "--model sentiment or --model alexnet");
   refuse_unless(named, c.data.name == "synthetic",

@@ -6,6 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
+#include <vector>
+
+#include "base/text.h"
 
 namespace paceline {
 namespace {
@@ -36,6 +39,15 @@ nlohmann::json readable_summary(nlohmann::json summary) {
   if (summary.contains("epoch_results") && !summary["epoch_results"].empty()) {
     restore_nan(summary);
     for (nlohmann::json& epoch : summary["epoch_results"]) restore_nan(epoch);
+  }
+  if (summary.contains("unreadable_files")) {
+    constexpr std::size_t kMostNames = 3;
+    auto files = summary["unreadable_files"].get<std::vector<std::string>>();
+    if (files.size() > kMostNames) {
+      files.resize(kMostNames);
+      files.emplace_back("…");
+    }
+    summary["unreadable_files"] = join(files, ", ");
   }
   if (summary.value("steps_skipped", 0) == 0) summary.erase("steps_skipped");
   if (summary.contains("roles")) {

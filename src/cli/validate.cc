@@ -56,11 +56,29 @@ void check_data(const RunConfig& c) {
   if (c.data.name == "idx" && c.data.dir.empty()) {
     throw ConfigError("--data idx needs --data-dir, the folder with the four IDX files");
   }
+  if (c.data.name == "images" && c.data.text.file.empty()) {
+    throw ConfigError(
+        "--data images needs --data-file, a folder with a folder of images per class");
+  }
   const bool own_texts = c.data.name == "reviews" || c.data.name == "sentences";
   if (own_texts && c.data.text.file.empty()) {
     throw ConfigError(
         "--data {} needs --data-file, a file with {}", c.data.name,
         c.data.name == "reviews" ? "LABEL<tab>TEXT lines" : "SENTENCE<tab>TRANSLATION lines");
+  }
+}
+
+void check_frozen(const RunConfig& c) {
+  if (c.model.train != TrainedPart::kTop) return;
+  if (c.init.empty()) {
+    throw ConfigError(
+        "--train top needs --init RUN, a run whose features are used: without it they would be "
+        "random");
+  }
+  if (c.data.images.augment) {
+    throw ConfigError(
+        "--augment changes the images in every epoch, and --train top computes their features "
+        "once: leave one of them out");
   }
 }
 
@@ -94,6 +112,7 @@ void validate(const RunConfig& config) {
   check_model_name(config.model.name);
   check_data(config);
   check_learning(config);
+  check_frozen(config);
   check_exchange(config);
   check_hosts(config);
   check_times(config);

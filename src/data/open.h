@@ -7,6 +7,7 @@
 #include <string>
 
 #include "data/dataset.h"
+#include "data/image_folder.h"
 #include "data/synthetic.h"
 #include "data/text.h"
 
@@ -20,7 +21,9 @@ struct DataOptions {
   std::uint64_t limit = 0;     // train on only the first examples; 0: all
   std::int32_t classes = 10;   // of "idx", whose files do not say
   SyntheticOptions synthetic;  // of "synthetic"
-  TextOptions text;            // of "reviews", "sentences" and "imdb"
+  TextOptions text;            // of "reviews", "sentences" and "imdb"; its files are those of
+                               // "images", too, where they are folders
+  ImageOptions images;         // of "images"
 };
 
 std::vector<std::string> dataset_names();
@@ -32,8 +35,12 @@ TextKind text_kind(const DataOptions& options);
 // The words by number that a run on texts learns with; needed to use what it has learned.
 void write_vocabularies(const DataOptions& options, const std::filesystem::path& folder);
 
-// Reads the whole split into memory. Throws DataError when a file is not there or not as
-// it should be, ConfigError for a name that means nothing.
+// The names of the classes of "images", a line each, for whoever uses what the run has learned.
+inline constexpr const char* kClassNames = "classes.txt";
+void write_classes(const DataOptions& options, const std::filesystem::path& folder);
+
+// Reads the whole split into memory, except "images". Throws DataError when a file is not there or
+// not as it should be, ConfigError for a name that means nothing.
 std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split);
 
 // The info that the opened dataset would have, from the headers of its files.

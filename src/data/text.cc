@@ -36,13 +36,6 @@ struct Line {
   std::uint64_t number = 0;
 };
 
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0;
-  const std::string hex = digest(text);
-  std::from_chars(hex.data(), hex.data() + hex.size(), hash, 16);
-  return hash;
-}
-
 class TextFile {
  public:
   TextFile(TextKind kind, const fs::path& path) : kind_(kind), path_(path), text_(read_all(path)) {}
@@ -123,7 +116,7 @@ class Selection {
   bool belongs(const Line& line) const {
     if (!shared_) return true;
     const std::string_view key = kind_ == TextKind::kReviews ? line.second : line.first;
-    const bool test = (hash_of(key) >> 32) < bound_;
+    const bool test = (digest_bits(key) >> 32) < bound_;
     return test == (split_ == Split::kTest);
   }
 

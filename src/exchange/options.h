@@ -36,6 +36,7 @@ struct StepRules {
   // The factor for a step's gradient sum of this norm and weight: clipping, 0 when the step
   // is to be counted but not applied; nothing when the run must stop.
   std::optional<double> scale(const Norm& sum, double weight) const {
+    if (weight <= 0) return 0.0;  // none of its examples could be read
     if (!sum.finite && nonfinite == Nonfinite::kStop) return std::nullopt;
     if (!sum.finite) return nonfinite == Nonfinite::kSkip ? 0.0 : 1.0;
     return clip_scale(sum.value() / weight * sum_factor, clip);

@@ -2,6 +2,11 @@
 
 namespace paceline {
 
+const Layout& Model::frozen() const {
+  static const Layout kNothing;
+  return kNothing;
+}
+
 Loss& Loss::operator+=(const Loss& other) {
   sum += other.sum;
   weight += other.weight;

@@ -1,7 +1,8 @@
 // Batch + parameters → loss + gradient, over flat spans.
 //
 // All parameters of a model are one contiguous vector of floats, its gradient another;
-// tensors are named ranges of it. A model has no state of its own besides scratch memory,
+// tensors are named ranges of it. A model has no state of its own besides scratch memory
+// and what is frozen,
 // so one object serves one thread at a time, and many objects may share one parameter
 // vector. Gradients are *sums* over the batch's examples, never means: whoever knows the
 // step's total weight divides by it.
@@ -85,6 +86,12 @@ class Model {
  public:
   virtual ~Model() = default;
   virtual const Layout& layout() const = 0;
+
+  // Tensors that are read but not learned: they are no part of the layout, so nobody sends or
+  // stores them step by step. freeze() gives them their values, once, before anything is
+  // computed.
+  virtual const Layout& frozen() const;
+  virtual void freeze(std::span<const float> /*values*/) {}
 
   // Fills `parameters` with the starting values, a function of the seed alone.
   virtual void initialize(std::uint64_t seed, std::span<float> parameters) const = 0;

@@ -7,6 +7,7 @@
 namespace paceline {
 
 enum class RnnKind { kFused, kStep };
+enum class TrainedPart { kAll, kTop };
 
 // Of the products of convolutions and fully connected layers; everything else has 32 bits.
 enum class Precision { kFloat, kBf16 };
@@ -20,6 +21,7 @@ struct ModelOptions {
   std::uint32_t embedding = 128;  // numbers per word
   std::uint32_t hidden = 256;     // units of a recurrent layer
   RnnKind rnn = RnnKind::kFused;
+  TrainedPart train = TrainedPart::kAll;  // kTop: all but the last layer is frozen
   Precision precision = Precision::kFloat;
   LossKind loss = LossKind::kCrossEntropy;  // of a TorchScript file
   DeviceKind device = DeviceKind::kCpu;

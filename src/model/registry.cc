@@ -5,14 +5,15 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/plugin.h"
 #include "base/text.h"
 #include "model/linear/softmax.h"
-#include "model/plugin.h"
 
 namespace paceline {
 namespace {
 
-constexpr std::array<const char*, 3> kNeedTorch = {"alexnet", "sentiment", "translation"};
+constexpr std::array<const char*, 4> kNeedTorch = {"alexnet", "image-quality", "sentiment",
+                                                   "translation"};
 
 using Makers = std::map<std::string, ModelMaker>;
 

@@ -18,6 +18,8 @@ struct ModelSetup {
   ModelOptions options;
   DatasetInfo data;
   std::uint64_t seed = 0;  // of what is random while it trains
+  // Where it may keep what it need not compute again: a folder of the run's own, or none.
+  std::filesystem::path cache = {};
 };
 using ModelMaker = std::function<std::unique_ptr<Model>(const ModelSetup&)>;
 

@@ -118,6 +118,10 @@ void Chief::run() {
   if (own_failure_) std::rethrow_exception(own_failure_);
   const std::string error = ended_->interrupted ? "interrupted" : ended_->error;
   try {
+    for (const auto& line : lines_) {
+      const auto& files = line->figures.unreadable();
+      journal_.unreadable({files.begin(), files.end()}, line->figures.unreadable_count());
+    }
     if (core_->started()) journal_.summary(core_->examples_done(), figures_by_role(), error);
   } catch (const DataError& failure) {
     if (ended_->error.empty()) throw;

@@ -26,7 +26,9 @@ class EvaluatorRole {
             role, "evaluator", [](wire::Type, std::string_view) { return false; },
             [this] {
               const std::lock_guard lock(mutex_);
-              return figures(reader_ ? reader_->counters() : LinkCounters());
+              auto beat = figures(reader_ ? reader_->counters() : LinkCounters());
+              add_unreadable(*tests_, beat);
+              return beat;
             },
             [this](const std::string&) { loop_.stop(); }) {}
 
@@ -39,6 +41,10 @@ class EvaluatorRole {
       }
       member_.leave("");
     } catch (const Interrupted&) {
+      throw;
+    } catch (const DataError& error) {  // the test data are not fit for use
+      member_.tell(stop_word(error));
+      member_.leave(error.what());
       throw;
     } catch (const Error& error) {
       if (const auto reason = member_.lost()) throw CommError("{}", *reason);

@@ -6,13 +6,14 @@
 #include "data/open.h"
 #include "train/parts.h"
 #include "train/placement.h"
+#include "train/start.h"
 
 namespace paceline {
 
 Ideal measure_ideal(const RunConfig& wanted, Duration least) {
   const RunConfig config = with_threads(wanted);
   const RunParts parts = make_parts(config);
-  const auto dataset = open_dataset(config.data, Split::kTrain);
+  const auto dataset = open_training(config);
   Ideal ideal;
   ideal.examples_per_step = std::max<std::uint64_t>(1, parts.grid.batch / config.workers);
   Batch batch;
@@ -21,7 +22,9 @@ Ideal measure_ideal(const RunConfig& wanted, Duration least) {
   dataset->read(batch.examples, batch);
   Buffer parameters = Buffer::floats(parts.chunks.floats());
   Buffer gradient = Buffer::floats(parts.chunks.floats());
-  parts.model->initialize(config.seed, parameters.as_floats());
+  const Start start = make_start(config, *parts.model);
+  std::ranges::copy(start.parameters, parameters.as_floats().begin());
+  if (!start.frozen.empty()) parts.model->freeze(start.frozen);
   NoFlow flow;
   const auto step = [&] {
     parts.model->gradient(batch, parameters.as_floats(), gradient.as_floats(), flow);

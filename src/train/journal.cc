@@ -189,6 +189,11 @@ void Journal::leaving() {
   tell({{"type", "leaving"}});
 }
 
+void Journal::unreadable(const std::vector<std::string>& files, std::uint64_t count) {
+  unreadable_.insert(files.begin(), files.end());
+  most_unreadable_ = std::max(most_unreadable_, count);
+}
+
 double Journal::epoch_seconds(std::uint64_t version) const {
   return epochs_.at(version).seconds;
 }
@@ -246,6 +251,10 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
   if (!error.empty()) summary["error"] = error;
   // Of what the workers could do if they never waited for data, parameters or each other.
   if (all > 0) summary["share_of_ceiling"] = computing / all;
+  if (!unreadable_.empty()) {
+    summary["unreadable"] = std::max<std::uint64_t>(unreadable_.size(), most_unreadable_);
+    summary["unreadable_files"] = unreadable_;
+  }
   // Of models that predict words.
   if (predictions_ > done && took > 0) {
     summary["words_per_second"] = static_cast<double>(predictions_) / took;

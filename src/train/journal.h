@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "data/share.h"
@@ -40,6 +42,9 @@ class Journal {
   void stopping();  // someone asked to
   void leaving();   // all others are sent home
   void flush();     // to the launcher, what it takes
+
+  // Files that a role could not read, as far as it has named them, and how many there are.
+  void unreadable(const std::vector<std::string>& files, std::uint64_t count);
 
   double elapsed() const;  // seconds since begun()
 
@@ -78,6 +83,8 @@ class Journal {
   double trained_ = 0;  // seconds until the last epoch was trained
   std::uint64_t predictions_ = 0;
   std::uint64_t skipped_ = 0;
+  std::set<std::string> unreadable_;
+  std::uint64_t most_unreadable_ = 0;
   nlohmann::json results_ = nlohmann::json::array();
   std::map<std::string, nlohmann::json> worker_epochs_;  // by worker
 };

@@ -118,11 +118,14 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
 }
 
 Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters) {
-  constexpr std::uint64_t kBatch = 500;
+  // Activations of large images take far more memory than the images.
+  constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 20;
+  const std::uint64_t size = std::clamp<std::uint64_t>(
+      kMostBytes / std::max<std::size_t>(1, dataset.info().width), 1, 500);
   Loss total;
   Batch batch;
-  for (std::uint64_t begin = 0; begin < dataset.info().examples; begin += kBatch) {
-    batch.examples.resize(std::min(kBatch, dataset.info().examples - begin));
+  for (std::uint64_t begin = 0; begin < dataset.info().examples; begin += size) {
+    batch.examples.resize(std::min(size, dataset.info().examples - begin));
     std::iota(batch.examples.begin(), batch.examples.end(), begin);
     dataset.read(batch.examples, batch);
     total += model.evaluate(batch, parameters);

@@ -48,6 +48,14 @@ wire::Heartbeat figures(const LinkCounters& counters) {
   return beat;
 }
 
+void add_unreadable(const Dataset& dataset, wire::Heartbeat& beat) {
+  constexpr int kMostNames = 100;
+  for (const std::string& file : dataset.unreadable()) {
+    beat.set_unreadable_count(beat.unreadable_count() + 1);
+    if (beat.unreadable_size() < kMostNames) beat.add_unreadable(file);
+  }
+}
+
 void add_figures(const LoopCounts& counts, wire::Heartbeat& beat) {
   beat.set_examples(counts.examples);
   for (std::size_t phase = 0; phase < kPhaseNames.size(); ++phase) {

@@ -31,6 +31,8 @@ ChiefWord stop_word(const Error& error);
 
 // CPU, memory and the given bytes, as of now.
 wire::Heartbeat figures(const LinkCounters& counters);
+// And of the files that a dataset of this role could not read.
+void add_unreadable(const Dataset& dataset, wire::Heartbeat& beat);
 // And of what a worker computes.
 void add_figures(const LoopCounts& counts, wire::Heartbeat& beat);
 

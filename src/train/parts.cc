@@ -7,11 +7,22 @@
 #include "data/open.h"
 #include "model/registry.h"
 #include "optim/groups.h"
+#include "train/start.h"
 
 namespace paceline {
 
 std::unique_ptr<Model> make_model(const RunConfig& config, const DatasetInfo& data) {
-  return make_model(ModelSetup{config.model, data, config.seed});
+  auto model = make_model(ModelSetup{config.model, data, config.seed, config.run_dir});
+  // Before the run directory is made, the model is asked for its layout only.
+  const auto checkpoints = config.run_dir / "checkpoints";
+  if (has_start(checkpoints)) load_frozen(checkpoints, *model);
+  return model;
+}
+
+std::unique_ptr<Dataset> open_training(const RunConfig& config) {
+  DataOptions options = config.data;
+  options.images.seed = config.seed;
+  return open_dataset(options, Split::kTrain);
 }
 
 RunParts make_parts(const RunConfig& config) {

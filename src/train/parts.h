@@ -35,6 +35,9 @@ struct RunParts {
 // Reads the headers of the data. Throws DataError, ConfigError.
 RunParts make_parts(const RunConfig& config);
 
+// The training examples of this run.
+std::unique_ptr<Dataset> open_training(const RunConfig& config);
+
 // What a step of this run is, for people and for comparing.
 std::string steps_in_words(const RunConfig& config, const Grid& grid);
 

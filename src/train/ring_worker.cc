@@ -16,6 +16,7 @@
 #include "train/parts.h"
 #include "train/placement.h"
 #include "train/role.h"
+#include "train/start.h"
 
 namespace paceline {
 namespace {
@@ -25,7 +26,7 @@ class RingWorkerRole final : private RingNotes {
   explicit RingWorkerRole(const RoleContext& role)
       : role_(role),
         parts_(make_parts(role.config)),
-        dataset_(open_dataset(role.config.data, Split::kTrain)),
+        dataset_(open_training(role.config)),
         member_(
             role, "worker",
             [this](wire::Type type, std::string_view meta) { return told(type, meta); },
@@ -68,6 +69,7 @@ class RingWorkerRole final : private RingNotes {
     }
     wire::Heartbeat beat = figures(carried_);
     add_figures(counts_, beat);
+    add_unreadable(*dataset_, beat);
     beat.set_quiet(quiet_);
     return beat;
   }
@@ -148,7 +150,7 @@ class RingWorkerRole final : private RingNotes {
 
   void load(Buffer& values, Buffer& state) {
     if (role_.config.resume.empty()) {
-      return parts_.model->initialize(role_.config.seed, values.as_floats());
+      return load_start(role_.config, *parts_.model, values.as_floats());
     }
     const CheckpointReader reader(find_checkpoint(role_.config.resume));
     const Range all{0, parts_.chunks.floats()};

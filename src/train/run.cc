@@ -10,10 +10,12 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/process.h"
+#include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "data/open.h"
 #include "train/memory.h"
 #include "train/parts.h"
+#include "train/start.h"
 
 namespace paceline {
 namespace {
@@ -67,6 +69,7 @@ void fill_run_dir(const fs::path& dir, const fs::path& resume) {
     fs::remove(dir / "metrics.jsonl", ignored);
   }
   fs::remove(dir / "summary.json", ignored);  // it tells of the run before
+  if (resume != dir) fs::remove(dir / "checkpoints" / "start.ckpt", ignored);
   make_folder(dir / "logs");
   make_folder(dir / "checkpoints");
 }
@@ -112,6 +115,27 @@ std::string what_remains(const fs::path& run_dir) {
                      checkpoints.back().string(), run_dir.string());
 }
 
+// Values of another run, where there are such.
+void start_from_another(const RunConfig& config, Reporter& reporter) {
+  if (config.init.empty()) return;
+  const auto model = make_parts(config).model;
+  const auto anew = write_start(config, *model);
+  if (!anew.empty()) {
+    reporter.notice(fmt::format("{} has no {} of this shape: these start anew",
+                                config.init.string(), join(anew, ", ")));
+  }
+}
+
+// What can be computed again is kept for a run that goes on, not for one that is over.
+void remove_features(const fs::path& run_dir) {
+  std::error_code ignored;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(run_dir, ignored)) {
+    if (entry.path().filename().string().starts_with("features-")) files.push_back(entry.path());
+  }
+  for (const fs::path& file : files) fs::remove(file, ignored);
+}
+
 }  // namespace
 
 void train(const RunConfig& config, const std::string& config_text, Reporter& reporter) {
@@ -126,6 +150,8 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
   fill_run_dir(config.run_dir, config.resume);
   write_atomically(config.run_dir / "config.toml", config_text);
   if (is_text(config.data)) write_vocabularies(config.data, config.run_dir);
+  if (config.data.name == "images") write_classes(config.data, config.run_dir);
+  start_from_another(config, reporter);
   reporter.notice("run directory " + config.run_dir.string());
   try {
     if (config.exchange == ExchangeKind::kLocal) {
@@ -133,6 +159,7 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
     } else {
       train_with_processes(config, reporter);
     }
+    remove_features(config.run_dir);
   } catch (const Interrupted& stopped) {
     const std::string remains = what_remains(config.run_dir);
     throw Interrupted(stopped.what() + (remains.empty() ? "; nothing was saved yet" : remains));

@@ -76,6 +76,7 @@ struct RunConfig {
   // What remains.
   std::filesystem::path run_dir;
   std::filesystem::path resume;        // run directory to go on from
+  std::filesystem::path init;          // run directory whose weights this one starts with
   std::uint64_t checkpoint_every = 1;  // epochs; 0: only at the end
   std::uint64_t keep_checkpoints = 3;
   std::uint64_t memory_limit = 0;  // bytes for all roles on this host; 0: what is free

@@ -15,6 +15,7 @@
 #include "train/member.h"
 #include "train/parts.h"
 #include "train/role.h"
+#include "train/start.h"
 
 namespace paceline {
 namespace {
@@ -110,7 +111,7 @@ class ServerRole {
 
   void initialize(Shard& shard, const ServerCore::Options& options) {
     Buffer values = Buffer::floats(parts_.chunks.floats());
-    parts_.model->initialize(role_.config.seed, values.as_floats());
+    load_start(role_.config, *parts_.model, values.as_floats());
     for (const std::uint32_t chunk : options.chunks) {
       const Range floats = parts_.chunks.floats_of(chunk);
       shard.load(chunk, options.version, values.as_floats().subspan(floats.begin, floats.size()),

@@ -15,6 +15,7 @@
 #include "train/parts.h"
 #include "train/placement.h"
 #include "train/run.h"
+#include "train/start.h"
 
 namespace paceline {
 namespace {
@@ -25,7 +26,7 @@ class ThreadRun {
       : config_(with_threads(config)),
         reporter_(reporter),
         parts_(make_parts(config_)),
-        train_(open_dataset(config.data, Split::kTrain)),
+        train_(open_training(config_)),
         test_(open_dataset(config.data, Split::kTest)),
         journal_(config, parts_.grid, -1),
         hub_(hub_options(), parts_.schedule, parts_.chunks.floats(),
@@ -89,7 +90,7 @@ class ThreadRun {
   }
 
   void load() {
-    if (!reader_) return parts_.model->initialize(config_.seed, hub_.values());
+    if (!reader_) return load_start(config_, *parts_.model, hub_.values());
     const Range all{0, parts_.chunks.floats()};
     reader_->read(0, all, hub_.values());
     if (reader_->info().optimizer != name_of(config_.optimizer.kind)) return;
@@ -218,6 +219,10 @@ class ThreadRun {
                        {"examples", counts[rank].examples.load()},
                        {"finish_seconds", finished[rank]},
                        {"time", times_of(counts[rank].times)}});
+    }
+    for (const Dataset* dataset : {train_.get(), test_.get()}) {
+      const auto files = dataset->unreadable();
+      journal_.unreadable(files, files.size());
     }
     reporter_.summary(journal_.summary(examples_done(), std::move(roles), error));
     hub_.rethrow_failure();

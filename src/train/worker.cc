@@ -20,13 +20,16 @@ class WorkerRole {
   explicit WorkerRole(const RoleContext& role)
       : role_(role),
         parts_(make_parts(role.config)),
-        dataset_(open_dataset(role.config.data, Split::kTrain)),
+        dataset_(open_training(role.config)),
         loop_(role.config.spin),
         member_(
             role, "worker",
             [this](wire::Type type, std::string_view meta) { return told(type, meta); },
             [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }) {
-    if (evaluates()) tests_ = open_dataset(role.config.data, Split::kTest);
+    if (!evaluates()) return;
+    auto tests = open_dataset(role.config.data, Split::kTest);
+    const std::lock_guard lock(mutex_);  // heartbeats tell of it
+    tests_ = std::move(tests);
   }
 
   void run() {
@@ -59,6 +62,8 @@ class WorkerRole {
     const std::lock_guard lock(mutex_);
     wire::Heartbeat beat = figures(client_ ? client_->counters() : LinkCounters());
     add_figures(counts_, beat);
+    add_unreadable(*dataset_, beat);
+    if (tests_) add_unreadable(*tests_, beat);
     beat.set_quiet(quiet_);
     if (client_) {
       const PsClient::Wait wait = client_->waiting();

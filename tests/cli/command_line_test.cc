@@ -111,7 +111,7 @@ TEST(CommandLine, EverySettingIsAFlagOfTrain) {
 
 TEST(CommandLine, TrainNeedsSomethingToTrain) {
   EXPECT_EQ(refusal({"train"}),
-            "train what? Name a recipe: alexnet, fashion-mnist, mnist, sentiment, "
+            "train what? Name a recipe: alexnet, fashion-mnist, image-quality, mnist, sentiment, "
             "synthetic, translation, translation-large");
 }
 
@@ -141,11 +141,11 @@ TEST(CommandLine, MissingAndSuperfluousWordsAreRefused) {
             "evaluate needs RUN: run directory (its newest checkpoint) or a checkpoint (see "
             "'paceline evaluate --help')");
   EXPECT_EQ(refusal({"predict", "run"}),
-            "predict needs --input: images in IDX format, or lines of text; gzipped or not (see "
-            "'paceline predict "
-            "--help')");
-  EXPECT_EQ(refusal({"data", "get"}),
-            "data get needs NAME: mnist, fashion-mnist, imdb (see 'paceline data get --help')");
+            "predict needs --input: images in IDX format, lines of text (gzipped or not), or an "
+            "image or a folder of them (see 'paceline predict --help')");
+  EXPECT_EQ(
+      refusal({"data", "get"}),
+      "data get needs NAME: mnist, fashion-mnist, cifar10, imdb (see 'paceline data get --help')");
   EXPECT_EQ(refusal({"train", "mnist", "another", "-x"}),
             "train has no use for 'another', '-x' (see 'paceline train --help')");
   EXPECT_THAT(refusal({"train", "mnist", "--batch", "-1"}),

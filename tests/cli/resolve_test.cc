@@ -177,6 +177,25 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{{{"data-classes", "5"}}, "--data-classes has no effect without --data idx"},
         Contradiction{{{"synthetic-width", "5"}},
                       "--synthetic-width has no effect without --data synthetic"},
+        Contradiction{{{"augment", "true"}}, "--augment has no effect without --data images"},
+        Contradiction{{{"test-share", "0.1"}},
+                      "--test-share has no effect without --data images, --data reviews or --data "
+                      "sentences"},
+        Contradiction{{{"train", "all"}}, "--train has no effect without --model image-quality"},
+        Contradiction{{{"data", "images"}},
+                      "--data images needs --data-file, a folder with a folder of images per "
+                      "class"},
+        Contradiction{{{"model", "image-quality"}, {"train", "top"}},
+                      "--train top needs --init RUN, a run whose features are used: without it "
+                      "they would be random"},
+        Contradiction{{{"model", "image-quality"},
+                       {"train", "top"},
+                       {"init", "runs/a"},
+                       {"data", "images"},
+                       {"data-file", "photos"},
+                       {"augment", "true"}},
+                      "--augment changes the images in every epoch, and --train top computes "
+                      "their features once: leave one of them out"},
         Contradiction{{{"data", "idx"}},
                       "--data idx needs --data-dir, the folder with the four IDX files"},
         Contradiction{{{"deterministic", "true"}, {"mode", "async"}},

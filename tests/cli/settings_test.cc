@@ -22,12 +22,13 @@ auto fields(const RunConfig& config) {
                clip, nonfinite, reduction, sum_factor, exchange, wire, factors, mode, staleness,
                deterministic, servers, workers, loader, pin, lease_block, worker_eval, transport,
                listen, hosts, port, insecure, heartbeat, member_timeout, deadline, start_timeout,
-               spin, run_dir, resume, checkpoint_every, keep_checkpoints, memory_limit, log_level] =
-      config;
-  const auto& [data_name, data_dir, data_limit, data_classes, synthetic, text] = data;
+               spin, run_dir, resume, init, checkpoint_every, keep_checkpoints, memory_limit,
+               log_level] = config;
+  const auto& [data_name, data_dir, data_limit, data_classes, synthetic, text, images] = data;
   const auto& [s_examples, s_test_examples, s_width, s_image, s_classes, s_seed] = synthetic;
   const auto& [t_file, t_test_file, t_test_share, vocabulary, length, cut, balanced] = text;
-  const auto& [model_name, dropout, embedding, hidden, rnn, precision, loss, device,
+  const auto& [image_size, augment, image_seed] = images;
+  const auto& [model_name, dropout, embedding, hidden, rnn, trained, precision, loss, device,
                compute_threads] = model;
   const auto& [f_choice, link_gbit] = factors;
   const auto& [order_kind, order_seed, order_block, order_window] = order;
@@ -35,18 +36,19 @@ auto fields(const RunConfig& config) {
   const auto& [sch_kind, rate, reference, warmup, step_epochs, step_factor, final_rate] = schedule;
   const auto& [depth, threads] = loader;
   std::ignore = order_seed;  // follows `seed`, see resolve.h
+  std::ignore = image_seed;  // so does this, see train/parts.h
   return std::make_tuple(
-      std::make_tuple(recipe, model_name, dropout, embedding, hidden, rnn, precision, loss, device,
-                      compute_threads, pin, seed, batch, tile, epochs, clip, nonfinite, reduction,
-                      sum_factor, exchange, wire, f_choice, link_gbit, mode, staleness,
+      std::make_tuple(recipe, model_name, dropout, embedding, hidden, rnn, trained, precision, loss,
+                      device, compute_threads, pin, seed, batch, tile, epochs, clip, nonfinite,
+                      reduction, sum_factor, exchange, wire, f_choice, link_gbit, mode, staleness,
                       deterministic, servers, workers, lease_block, worker_eval, transport, listen,
                       hosts, port, insecure, heartbeat, member_timeout, deadline, start_timeout,
-                      spin, run_dir, resume, checkpoint_every, keep_checkpoints, memory_limit,
+                      spin, run_dir, resume, init, checkpoint_every, keep_checkpoints, memory_limit,
                       log_level),
       std::make_tuple(data_name, data_dir, data_limit, data_classes, s_examples, s_test_examples,
                       s_width, s_image, s_classes, s_seed, t_file, t_test_file, t_test_share,
-                      vocabulary, length, cut, balanced, order_kind, order_block, order_window,
-                      depth, threads),
+                      vocabulary, length, cut, balanced, image_size, augment, order_kind,
+                      order_block, order_window, depth, threads),
       std::make_tuple(o_kind, momentum, beta1, beta2, epsilon, decay, sch_kind, rate, reference,
                       warmup, step_epochs, step_factor, final_rate));
 }
@@ -74,12 +76,14 @@ RunConfig unusual() {
                  .length = 45,
                  .cut = TextCut::kStart,
                  .balanced = true};
+  c.data.images = {.size = 33, .augment = true};
   c.order = {.kind = OrderKind::kBlocks, .seed = 0, .block = 77, .window = 3};
   c.model = {.name = "alexnet",
              .dropout = 0.25,
              .embedding = 17,
              .hidden = 18,
              .rnn = RnnKind::kStep,
+             .train = TrainedPart::kTop,
              .precision = Precision::kBf16,
              .loss = LossKind::kSquaredError,
              .device = DeviceKind::kCuda,
@@ -130,6 +134,7 @@ RunConfig unusual() {
   c.spin = 33us;
   c.run_dir = "runs/x";
   c.resume = "runs/y";
+  c.init = "runs/z";
   c.checkpoint_every = 4;
   c.keep_checkpoints = 9;
   c.memory_limit = 1'500'000'001;
@@ -232,7 +237,8 @@ TEST(Settings, RefuseValuesOutOfRange) {
       {"memory-limit", "lots", "'lots' is not a size such as 512M, 1.5G or 1GiB"},
       {"deterministic", "1", "must be true or false, not '1'"},
       {"data", "minst",
-       "'minst' is not one of mnist, fashion-mnist, imdb, synthetic, idx, reviews, sentences — did "
+       "'minst' is not one of mnist, fashion-mnist, cifar10, imdb, synthetic, idx, images, "
+       "reviews, sentences — did "
        "you mean "
        "'mnist'?"},
   };

@@ -115,6 +115,31 @@ for words in "bench --list" "bench --help" "bench softmax -h"; do
   check "$words installs nothing" [ $code = 9 ]
 done
 
+# What stands on large libraries is installed and built when a run asks for it.
+sed -i '$a [torch]\nno-such-package-for-models  # is not there' packages.txt
+sed -i '$a [images]\nno-such-package-for-images  # is not there' packages.txt
+mkdir -p recipes
+echo 'data = "images"' >recipes/own.toml
+echo 'model = "image-quality"' >recipes/deep.toml
+mkdir offline
+printf '#!/bin/sh\nexit 1\n' >offline/apt-get
+chmod +x offline/apt-get
+asks() { # asks WHAT WORDS…: whether these words make the launcher look for these packages
+  local what=$1
+  shift
+  PATH=$work/offline:$PATH launch "$@"
+  says "no-such-package-for-$what"
+}
+check "a folder of images asks for OpenCV" asks images train --data images
+check "in one word, too" asks images train --data=images
+check "and in a recipe" asks images train own
+check "a model on libtorch asks for that" asks models train --model image-quality
+check "and in a recipe" asks models train deep
+for words in "train mnist" "train --data-file images/train" "train --model softmax"; do
+  launch $words
+  check "$words installs nothing" [ $code = 9 ]
+done
+
 sleep 1
 echo 'int main() { return nonsense; }' >src/main.cc
 launch

@@ -49,8 +49,9 @@ void add_predict_command(CLI::App& root, const CommandContext& context) {
       .add_option("RUN", options->target, "run directory (its newest checkpoint) or a checkpoint")
       ->required();
   command
-      .add_option("--input", options->input,
-                  "images in IDX format, or lines of text; gzipped or not")
+      .add_option(
+          "--input", options->input,
+          "images in IDX format, lines of text (gzipped or not), or an image or a folder of them")
       ->option_text("FILE")
       ->required();
   command.add_option("--output", options->output, "where to write [standard output]")

@@ -166,7 +166,7 @@ Norm AllReduce::norm_of(Range buckets) const {
 }
 
 double AllReduce::decide(const Norm& sum, double weight, std::uint64_t step) const {
-  if (!options_.rules.need_whole_step()) return 1;
+  if (!options_.rules.need_whole_step()) return weight > 0 ? 1 : 0;
   const auto scale = options_.rules.scale(sum, weight);
   if (scale) return *scale;
   throw Error(

@@ -296,8 +296,8 @@ std::uint64_t LocalHub::epoch_end(std::uint64_t step) const {
 
 StepScalars LocalHub::scalars(double weight, double scale, std::uint64_t time,
                               std::uint64_t examples) const {
-  return {schedule_.rate(static_cast<double>(examples)), scale * options_.rules.sum_factor / weight,
-          time};
+  const double factor = weight > 0 ? scale * options_.rules.sum_factor / weight : 0;
+  return {schedule_.rate(static_cast<double>(examples)), factor, time};
 }
 
 double LocalHub::decide(const Norm& norm, double weight, std::uint64_t step) {

@@ -32,8 +32,34 @@ void SoftmaxRegression::initialize(std::uint64_t, std::span<float> parameters) c
   std::ranges::fill(parameters, 0.0f);
 }
 
+namespace {
+
+// What is left when examples that weigh nothing are taken out.
+Batch weighty(const Batch& batch) {
+  Batch left;
+  left.width = batch.width;
+  left.weight = batch.weight;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (batch.weights[i] == 0) continue;
+    left.rows.push_back(batch.rows[i]);
+    left.labels.push_back(batch.labels[i]);
+  }
+  return left;
+}
+
+bool has_weightless(const Batch& batch) {
+  return std::ranges::find(batch.weights, 0.0f) != batch.weights.end();
+}
+
+}  // namespace
+
 Loss SoftmaxRegression::gradient(const Batch& batch, std::span<const float> parameters,
                                  std::span<float> gradient, Flow& flow) {
+  if (has_weightless(batch)) {
+    Loss loss = this->gradient(weighty(batch), parameters, gradient, flow);
+    loss.examples = batch.size();
+    return loss;
+  }
   check(batch, parameters);
   PACELINE_CHECK(gradient.size() == layout_.size);
   flow.await({0, layout_.size});
@@ -52,6 +78,11 @@ Loss SoftmaxRegression::gradient(const Batch& batch, std::span<const float> para
 }
 
 Loss SoftmaxRegression::evaluate(const Batch& batch, std::span<const float> parameters) {
+  if (has_weightless(batch)) {
+    Loss loss = evaluate(weighty(batch), parameters);
+    loss.examples = batch.size();
+    return loss;
+  }
   check(batch, parameters);
   Loss loss;
   for (std::size_t first = 0; first < batch.size(); first += LinearScratch::kRowsPerPass) {

@@ -44,8 +44,8 @@ void AlexNet::multiply(const Matrix& matrix, const Factors& factors,
   paceline::multiply(matrix, factors, gradient);
 }
 
-torch::Tensor AlexNet::scores(const torch::Tensor& images, const Pass& pass) const {
-  torch::Tensor x = images;
+torch::Tensor AlexNet::scores(const Pass& pass) const {
+  torch::Tensor x = images(pass);
   for (std::size_t i = 0; i < convolutions_.size(); ++i) {
     x = convolutions_[i].forward(x, pass).relu_();
     if (i == 0 || i == 1 || i == 4) x = pool(x);

@@ -17,7 +17,7 @@ class AlexNet final : public TorchClassifier {
                 std::span<float> gradient) const override;
 
  private:
-  torch::Tensor scores(const torch::Tensor& images, const Pass& pass) const override;
+  torch::Tensor scores(const Pass& pass) const override;
 
   std::vector<Convolution> convolutions_;
   std::vector<Linear> linears_;

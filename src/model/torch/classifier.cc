@@ -22,12 +22,16 @@ TorchClassifier::TorchClassifier(const ModelSetup& setup, std::uint32_t least) :
   if (const auto device = other_device(setup.options)) tensors_.keep_on(*device);
 }
 
+torch::Tensor TorchClassifier::images(const Pass& pass) const {
+  return images_of(pass.batch, setup_.data.image).to(tensors_.device());
+}
+
 Loss TorchClassifier::gradient(const Batch& batch, std::span<const float> parameters,
                                std::span<float> gradient, Flow& flow) {
   tensors_.bind(parameters, gradient);
   const Pass pass{tensors_, batch, flow, true, setup_.seed, setup_.options.precision};
   const Truth truth(batch, setup_.data);
-  const torch::Tensor result = answers(pass);
+  const torch::Tensor result = scores(pass).cpu();
   const torch::Tensor sum = truth.error(result);
   flow.turn();
   sum.backward();
@@ -38,11 +42,7 @@ torch::Tensor TorchClassifier::untrained(const Batch& batch, std::span<const flo
   const torch::NoGradGuard no_graph;
   tensors_.bind(parameters, {});
   NoFlow flow;
-  return answers({tensors_, batch, flow, false, setup_.seed, setup_.options.precision});
-}
-
-torch::Tensor TorchClassifier::answers(const Pass& pass) const {
-  return scores(images_of(pass.batch, setup_.data.image).to(tensors_.device()), pass).cpu();
+  return scores({tensors_, batch, flow, false, setup_.seed, setup_.options.precision}).cpu();
 }
 
 Loss TorchClassifier::evaluate(const Batch& batch, std::span<const float> parameters) {

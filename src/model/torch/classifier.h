@@ -20,14 +20,14 @@ class TorchClassifier : public Model {
   // Throws ConfigError when the data are not images of at least `least` × `least` pixels, or
   // there is no such device.
   TorchClassifier(const ModelSetup& setup, std::uint32_t least);
-  // Of images [examples, channels, height, width], in the range of −1 to 1.
-  virtual torch::Tensor scores(const torch::Tensor& images, const Pass& pass) const = 0;
+  virtual torch::Tensor scores(const Pass& pass) const = 0;
+  // [examples, channels, height, width], in the range of −1 to 1.
+  torch::Tensor images(const Pass& pass) const;
 
   FlatTensors tensors_;
   ModelSetup setup_;
 
  private:
-  torch::Tensor answers(const Pass& pass) const;
   torch::Tensor untrained(const Batch& batch, std::span<const float> parameters);
 };
 

@@ -1,5 +1,6 @@
 #include "model/torch/layers.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/error.h"
@@ -114,6 +115,49 @@ torch::Tensor Convolution::backward(const torch::Tensor& error, const torch::Ten
   pass.tensors.gradient(bias_).copy_(bias_gradient);
   ready(pass);
   return wanted ? input_gradient.to(torch::kFloat32) : input_gradient;
+}
+
+GroupNorm::GroupNorm(FlatTensors& tensors, const std::string& name, std::int64_t channels,
+                     std::int64_t groups)
+    : Layer(tensors, name, {channels}), groups_(groups) {}
+
+void GroupNorm::initialize(std::span<float> parameters) const {
+  const auto fill = [&](Range floats, float value) {
+    std::fill_n(parameters.begin() + static_cast<std::ptrdiff_t>(floats.begin), floats.size(),
+                value);
+  };
+  fill(tensors_.floats(weight_), 1.0f);
+  fill(tensors_.floats(bias_), 0.0f);
+}
+
+torch::Tensor GroupNorm::forward(const torch::Tensor& input, const Pass& pass) const {
+  return in_graph(*this, input, pass);
+}
+
+// The result, and of each group the mean and the inverse of the deviation.
+std::tuple<torch::Tensor, torch::Tensor, torch::Tensor> GroupNorm::normalize(
+    const torch::Tensor& input, const Pass& pass) const {
+  return at::native_group_norm(input, weight(pass), bias(pass), input.size(0), input.size(1),
+                               input.size(2) * input.size(3), groups_, 1e-5);
+}
+
+torch::Tensor GroupNorm::compute(const torch::Tensor& input, const Pass& pass) const {
+  return std::get<0>(normalize(input.contiguous(), pass));
+}
+
+// The statistics are computed again: that is cheaper than a way to keep them for this layer
+// alone.
+torch::Tensor GroupNorm::backward(const torch::Tensor& error, const torch::Tensor& input,
+                                  bool wanted, const Pass& pass) const {
+  const torch::Tensor plain = input.contiguous();
+  const auto [result, mean, inverse] = normalize(plain, pass);
+  auto [input_gradient, weight_gradient, bias_gradient] = at::native_group_norm_backward(
+      error.contiguous(), plain, mean, inverse, weight(pass), input.size(0), input.size(1),
+      input.size(2) * input.size(3), groups_, {wanted, true, true});
+  pass.tensors.gradient(weight_).copy_(weight_gradient);
+  pass.tensors.gradient(bias_).copy_(bias_gradient);
+  ready(pass);
+  return input_gradient;
 }
 
 Linear::Linear(FlatTensors& tensors, const std::string& name, std::int64_t in, std::int64_t out)

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 
 #include "model/options.h"
 #include "model/torch/flat_tensors.h"
@@ -67,6 +68,24 @@ class Convolution : public Layer {
 
  private:
   Shape shape_;
+};
+
+// Brings groups of an image's channels to mean 0 and variance 1, then scales and shifts each
+// channel. Unlike batch statistics, these are of one example alone.
+class GroupNorm : public Layer {
+ public:
+  GroupNorm(FlatTensors& tensors, const std::string& name, std::int64_t channels,
+            std::int64_t groups);
+  void initialize(std::span<float> parameters) const;  // scales of 1, shifts of 0
+  torch::Tensor forward(const torch::Tensor& input, const Pass& pass) const;
+  torch::Tensor compute(const torch::Tensor& input, const Pass& pass) const;
+  torch::Tensor backward(const torch::Tensor& error, const torch::Tensor& input, bool wanted,
+                         const Pass& pass) const;
+
+ private:
+  std::tuple<torch::Tensor, torch::Tensor, torch::Tensor> normalize(const torch::Tensor& input,
+                                                                    const Pass& pass) const;
+  std::int64_t groups_;
 };
 
 class Linear : public Layer {

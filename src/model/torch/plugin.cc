@@ -1,8 +1,9 @@
 // What the plugin brings.
-#include "model/plugin.h"
+#include "base/plugin.h"
 
 #include "model/registry.h"
 #include "model/torch/alexnet.h"
+#include "model/torch/image_quality.h"
 #include "model/torch/script.h"
 #include "model/torch/sentiment.h"
 #include "model/torch/translation.h"
@@ -14,6 +15,8 @@ extern "C" void paceline_plugin_start() {
   register_weight_writer(write_weights);
   register_model("alexnet",
                  [](const ModelSetup& setup) { return std::make_unique<AlexNet>(setup); });
+  register_model("image-quality",
+                 [](const ModelSetup& setup) { return std::make_unique<ImageQuality>(setup); });
   register_model("translation",
                  [](const ModelSetup& setup) { return std::make_unique<Translation>(setup); });
   register_model("script",

@@ -28,6 +28,14 @@ Truth::Truth(const Batch& batch, const DatasetInfo& data, LossKind kind)
   }
 }
 
+torch::Tensor Truth::counts() const {
+  torch::Tensor counted = torch::ones_like(labels_, torch::kBool);
+  for (std::size_t i = 0; i < batch_.weights.size(); ++i) {
+    counted.data_ptr<bool>()[i] = batch_.weights[i] > 0;
+  }
+  return counted;
+}
+
 torch::Tensor Truth::error(const torch::Tensor& answers) const {
   torch::Tensor errors = kind_ == LossKind::kCrossEntropy
                              ? at::cross_entropy_loss(answers, labels_, {}, at::Reduction::None)
@@ -40,6 +48,7 @@ torch::Tensor Truth::error(const torch::Tensor& answers) const {
 }
 
 Loss Truth::loss(const torch::Tensor& answers, const torch::Tensor& error) const {
+  const torch::Tensor counted = counts();
   const torch::Tensor guess = kind_ == LossKind::kCrossEntropy
                                   ? answers.argmax(1)
                                   : answers.squeeze(1).round().to(torch::kInt64);
@@ -47,12 +56,12 @@ Loss Truth::loss(const torch::Tensor& answers, const torch::Tensor& error) const
   loss.sum = error.item<double>();
   loss.weight = batch_.weights.empty() ? static_cast<double>(batch_.size()) : batch_.weight;
   loss.examples = batch_.size();
-  loss.predictions = loss.examples;
-  loss.correct = count(guess.eq(labels_));
+  loss.predictions = count(counted);
+  loss.correct = count(guess.eq(labels_).logical_and(counted));
   if (two_classes_) {
-    loss.positives.right = count(guess.eq(1).logical_and(labels_.eq(1)));
-    loss.positives.found = count(guess.eq(1));
-    loss.positives.there = count(labels_.eq(1));
+    loss.positives.right = count(guess.eq(1).logical_and(labels_.eq(1)).logical_and(counted));
+    loss.positives.found = count(guess.eq(1).logical_and(counted));
+    loss.positives.there = count(labels_.eq(1).logical_and(counted));
   }
   return loss;
 }

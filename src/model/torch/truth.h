@@ -24,6 +24,8 @@ class Truth {
   Loss loss(const torch::Tensor& answers) const { return loss(answers, error(answers)); }
 
  private:
+  torch::Tensor counts() const;  // which examples weigh something
+
   const Batch& batch_;
   LossKind kind_;
   bool two_classes_;

@@ -1,0 +1,139 @@
+#include "train/start.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "checkpoint/checkpoint.h"
+#include "train/parts.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path start_path(const fs::path& checkpoints) {
+  return checkpoints / "start.ckpt";
+}
+
+// All tensors that a run has: the learned ones, and those it was started with.
+class Source {
+ public:
+  explicit Source(const fs::path& run) {
+    const fs::path newest = find_checkpoint(run);
+    readers_.push_back(std::make_unique<CheckpointReader>(newest));
+    const fs::path start = start_path(newest.parent_path());
+    if (fs::exists(start)) readers_.push_back(std::make_unique<CheckpointReader>(start));
+  }
+
+  // Whether there is one of this name and shape; fills `values` with it.
+  bool read(const Tensor& wanted, std::span<float> values) const {
+    for (const auto& reader : readers_) {
+      for (const Tensor& tensor : reader->info().layout.tensors) {
+        if (tensor.name != wanted.name || tensor.shape != wanted.shape) continue;
+        reader->read(0, tensor.floats, values);
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  std::vector<std::unique_ptr<CheckpointReader>> readers_;
+};
+
+std::span<float> part(std::vector<float>& values, const Tensor& tensor) {
+  return std::span(values).subspan(tensor.floats.begin, tensor.floats.size());
+}
+
+// The frozen tensors, then those that are learned.
+Layout joined(const Model& model) {
+  Layout all = model.frozen();
+  for (Tensor tensor : model.layout().tensors) {
+    tensor.floats = {all.size + tensor.floats.begin, all.size + tensor.floats.end};
+    all.tensors.push_back(std::move(tensor));
+  }
+  all.size += model.layout().size;
+  return all;
+}
+
+}  // namespace
+
+Start make_start(const RunConfig& config, const Model& model) {
+  Start start;
+  start.parameters.resize(model.layout().size);
+  start.frozen.resize(model.frozen().size);
+  model.initialize(config.seed, start.parameters);
+  if (config.init.empty()) return start;
+  const Source source(config.init);
+  for (const Tensor& tensor : model.frozen().tensors) {
+    if (source.read(tensor, part(start.frozen, tensor))) continue;
+    throw ConfigError(
+        "--init {} has no tensor {} of this shape, which is frozen: choose a run with the same "
+        "model and images of as many channels, or --train all",
+        config.init.string(), tensor.name);
+  }
+  for (const Tensor& tensor : model.layout().tensors) {
+    if (!source.read(tensor, part(start.parameters, tensor))) start.anew.push_back(tensor.name);
+  }
+  if (start.frozen.empty() && start.anew.size() == model.layout().tensors.size()) {
+    throw ConfigError("--init {} has none of the tensors of {}: choose a run with the same model",
+                      config.init.string(), config.model.name);
+  }
+  return start;
+}
+
+std::vector<std::string> write_start(const RunConfig& config, const Model& model) {
+  const fs::path file = start_path(config.run_dir / "checkpoints");
+  if (!config.resume.empty()) {
+    const fs::path from = start_path(find_checkpoint(config.resume).parent_path());
+    if (fs::exists(from) && from != file) write_atomically(file, read_text(from));
+    return {};
+  }
+  if (config.init.empty()) return {};
+  const Start start = make_start(config, model);
+  CheckpointInfo info;
+  info.layout = joined(model);
+  info.model = config.model.name;
+  info.optimizer = name_of(config.optimizer.kind);
+  info.steps = "none: what the run starts from";
+  info.config = read_text(config.run_dir / "config.toml");
+  std::vector<float> all = start.frozen;
+  all.insert(all.end(), start.parameters.begin(), start.parameters.end());
+  write_checkpoint(file, info, [&](std::uint64_t, Range floats, std::span<float> out) {
+    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(floats.begin), floats.size(),
+                out.begin());
+  });
+  return start.anew;
+}
+
+void load_start(const RunConfig& config, const Model& model, std::span<float> parameters) {
+  const fs::path checkpoints = config.run_dir / "checkpoints";
+  if (!has_start(checkpoints)) return model.initialize(config.seed, parameters);
+  const CheckpointReader reader(start_path(checkpoints));
+  reader.expect_layout(joined(model));
+  const std::uint64_t frozen = model.frozen().size;
+  reader.read(0, {frozen, frozen + parameters.size()}, parameters);
+}
+
+void load_frozen(const fs::path& checkpoints, Model& model) {
+  const std::uint64_t size = model.frozen().size;
+  if (size == 0) return;
+  if (!has_start(checkpoints)) {
+    throw DataError("{} is missing: it holds the frozen part of the model",
+                    start_path(checkpoints).string());
+  }
+  const CheckpointReader reader(start_path(checkpoints));
+  reader.expect_layout(joined(model));
+  std::vector<float> values(size);
+  reader.read(0, {0, size}, values);
+  model.freeze(values);
+}
+
+bool has_start(const fs::path& checkpoints) {
+  return fs::exists(start_path(checkpoints));
+}
+
+}  // namespace paceline

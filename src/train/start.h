@@ -1,0 +1,39 @@
+// What a run starts from: values made from its seed, or those another run has learned.
+//
+// With --init the starting values of all tensors, frozen ones included, are written to
+// checkpoints/start.ckpt of the run directory before any role starts. Roles and later commands
+// read them there, so the other run may go.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "model/model.h"
+#include "train/run_config.h"
+
+namespace paceline {
+
+struct Start {
+  std::vector<float> parameters;
+  std::vector<float> frozen;
+  std::vector<std::string> anew;  // tensors that --init has not, or in another shape
+};
+
+// Throws ConfigError when --init has none of the tensors, or not all that are frozen.
+Start make_start(const RunConfig& config, const Model& model);
+
+// Into the run directory, when the run has an --init. Returns the tensors that start anew.
+std::vector<std::string> write_start(const RunConfig& config, const Model& model);
+
+// From the run directory, or from the seed.
+void load_start(const RunConfig& config, const Model& model, std::span<float> parameters);
+
+// The frozen tensors of a model whose checkpoints are in this folder; nothing, when it has
+// none. Throws DataError.
+void load_frozen(const std::filesystem::path& checkpoints, Model& model);
+
+// Whether there is a start.ckpt in this folder.
+bool has_start(const std::filesystem::path& checkpoints);
+
+}  // namespace paceline

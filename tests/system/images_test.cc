@@ -1,0 +1,100 @@
+// Whole runs on folders of image files.
+#include <gmock/gmock.h>
+
+#include "base/random.h"
+#include "data/ppm_files.h"
+#include "system/run_fixture.h"
+
+namespace paceline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+// Dark and bright images of many sizes.
+class ImagesRun : public SyntheticRun {
+ protected:
+  ImagesRun() {
+    Random random(1);
+    for (int i = 0; i < 300; ++i) {
+      const bool bright = i % 2 == 1;
+      const auto side = static_cast<std::uint32_t>(9 + random.below(30));
+      std::vector<std::uint8_t> rgb(std::size_t{side} * side * 3);
+      for (std::uint8_t& value : rgb) {
+        value = static_cast<std::uint8_t>((bright ? 130 : 0) + random.below(120));
+      }
+      write_ppm(file(bright ? "bright" : "dark", i), side, side, rgb);
+    }
+  }
+  std::filesystem::path file(const std::string& name, int number) const {
+    return path("images") / name / (std::to_string(number) + ".ppm");
+  }
+  Arguments images(const std::string& name, const Arguments& more) const {
+    // clang-format off
+    Arguments arguments = {
+        "train", "--run-dir", path(name).string(), "--quiet", "--data", "images",
+        "--data-file", path("images").string(), "--test-share", "0.2", "--image-size", "8",
+        "--batch", "20", "--epochs", "3", "--rate", "0.1"};
+    // clang-format on
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+};
+
+TEST_F(ImagesRun, LearnsTheSameHoweverItIsCutAndReadAhead) {
+  for (const auto& [name, more] : std::vector<std::pair<std::string, Arguments>>{
+           {"one", {"--workers", "1"}},
+           {"two", {"--workers", "2", "--loader-depth", "2", "--loader-threads", "2"}},
+           {"local", {"--exchange", "local", "--workers", "2", "--loader-depth", "1"}}}) {
+    Arguments arguments = images(name, more);
+    arguments.emplace_back("--augment");
+    const Result result = paceline(arguments);
+    ASSERT_EQ(result.code, 0) << name << ":\n" << result.output;
+    EXPECT_GT(summary(name)["test_accuracy"], 0.95) << name;
+    EXPECT_NEAR(summary(name)["train_loss"].get<double>(),
+                summary("one")["train_loss"].get<double>(), 1e-5)
+        << name;
+    EXPECT_FALSE(summary(name).contains("unreadable"));
+  }
+  const Result labels =
+      paceline({"predict", path("two").string(), "--input", file("dark", 0).string()});
+  EXPECT_EQ(labels.output, "1\n");  // of bright and dark, the second
+  EXPECT_EQ(read_text(path("two") / "classes.txt"), "bright\ndark\n");
+  const Result tested = paceline({"evaluate", path("two").string(), "--json"});
+  EXPECT_EQ(tested.code, 0) << tested.output;
+}
+
+TEST_F(ImagesRun, AnUnreadableImageIsSkippedCountedAndNamed) {
+  write_atomically(file("dark", 2), "this is no image");
+  for (const std::string exchange : {"ps", "local", "allreduce"}) {
+    const Result result = paceline(images(exchange, {"--exchange", exchange}));
+    ASSERT_EQ(result.code, 0) << result.output;
+    EXPECT_EQ(summary(exchange)["unreadable"], 1) << exchange;
+    EXPECT_EQ(summary(exchange)["unreadable_files"][0], file("dark", 2).string());
+    EXPECT_THAT(result.output, AllOf(HasSubstr("unreadable"), HasSubstr("dark/2.ppm")));
+    EXPECT_GT(summary(exchange)["test_accuracy"], 0.95);
+  }
+  EXPECT_NEAR(summary("ps")["train_loss"].get<double>(),
+              summary("local")["train_loss"].get<double>(), 1e-5);
+}
+
+TEST_F(ImagesRun, TooManyUnreadableImagesEndTheRun) {
+  for (int i = 0; i < 40; i += 2) write_atomically(file("dark", i), "this is no image");
+  const Result result = paceline(images("run", {}));
+  EXPECT_EQ(result.code, 3) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("cannot be decoded"), HasSubstr("more than 1 %")));
+}
+
+TEST_F(ImagesRun, AFolderThatIsNotAsItShouldBeIsNamedBeforeAnythingStarts) {
+  std::filesystem::create_directories(path("images") / "grey");
+  const Result empty = paceline(images("run", {}));
+  EXPECT_EQ(empty.code, 3);
+  EXPECT_THAT(empty.output, HasSubstr("the class 'grey' has no images"));
+  EXPECT_FALSE(std::filesystem::exists(path("run")));
+  const Result none = paceline({"train", "--data", "images"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.output, HasSubstr("--data-file"));
+}
+
+}  // namespace
+}  // namespace paceline
