@@ -3,12 +3,13 @@
 //   loop_bench DIR BATCH STEPS
 //
 // Runs the real worker loop with SGD and, between its steps, a block of as many that only call
-// the model on batches which were assembled before: a machine that slows down slows both. Prints
-// the median seconds per step of either.
+// the model, with the same parameters, on batches which were assembled before: a machine that
+// slows down slows both. Prints the median seconds per step of either.
 #include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -43,7 +44,8 @@ class Bare {
     }
   }
 
-  void run(std::uint64_t steps) {
+  void run(std::uint64_t steps, std::span<const float> parameters) {
+    std::ranges::copy(parameters, parameters_.as_floats().begin());
     TimePoint last = Clock::now();
     for (; steps > 0; --steps, ++step_) {
       NoFlow flow;
@@ -67,9 +69,9 @@ class Bare {
 
 constexpr std::uint64_t kBlock = 100;
 
-// The times of the loop's steps; after each block of them `between` is called.
+// The times of the loop's steps; after each block of them `between` sees the parameters.
 std::vector<double> measure_loop(const Dataset& dataset, const Grid& grid, std::uint64_t steps,
-                                 const std::function<void()>& between) {
+                                 const std::function<void(std::span<const float>)>& between) {
   SoftmaxRegression model(dataset.info().width, 10);
   LocalOptions options;
   options.grid = grid;
@@ -85,8 +87,11 @@ std::vector<double> measure_loop(const Dataset& dataset, const Grid& grid, std::
   TimePoint last = Clock::now();
   run_worker_loop({dataset, Order(order, grid.examples), grid, model, *exchange, {}, false}, counts,
                   [&](const Share&) {
-                    times.push_back(seconds(Clock::now() - last));
-                    if (times.size() % kBlock == 0) between();
+                    const TimePoint now = Clock::now();
+                    times.push_back(seconds(now - last));
+                    last = now;
+                    if (times.size() % kBlock != 0) return;
+                    between(hub.values());
                     last = Clock::now();
                   });
   return times;
@@ -103,7 +108,9 @@ int main(int argc, char** argv) try {
   const std::uint64_t steps = std::stoull(argv[3]);
   const Grid grid{dataset->info().examples / batch * batch, batch, default_tile(batch)};
   Bare bare(*dataset, grid);
-  const auto loop = measure_loop(*dataset, grid, steps, [&] { bare.run(kBlock); });
+  const auto loop = measure_loop(*dataset, grid, steps, [&](std::span<const float> parameters) {
+    bare.run(kBlock, parameters);
+  });
   std::printf("{\"loop_seconds\": %.9f, \"bare_seconds\": %.9f}\n", median(loop),
               median(bare.times));
   return 0;

@@ -33,6 +33,10 @@ class Exchange : public Flow {
   // The share's batch is there; pieces of its gradient may leave before finish().
   virtual void begin(double weight) = 0;
 
+  // Whether pieces come and go while the gradient is computed. If not, await() and ready() do
+  // nothing, and need not be called.
+  virtual bool streams() const { return true; }
+
   virtual std::span<const float> parameters() const = 0;  // await() what you read
   virtual std::span<float> gradient() = 0;  // of the current share; ready() what is final
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "optim/sum.h"
 
@@ -32,6 +33,11 @@ struct StepRules {
   double clip = 0;  // largest norm of the gradient; 0: none
   Nonfinite nonfinite = Nonfinite::kStop;
   double sum_factor = 1;  // `sum` is `mean` times this constant (rule 4)
+
+  // What scale() must know of a gradient sum; that of parts adds up.
+  Norm measure(std::span<const float> sum) const {
+    return clip > 0 ? norm(sum) : Norm{0, all_finite(sum)};
+  }
 
   // The factor for a step's gradient sum of this norm and weight: clipping, 0 when the step
   // is to be counted but not applied; nothing when the run must stop.

@@ -139,7 +139,7 @@ struct Adam {
 };
 
 template <typename Rule>
-void apply_tail(const Rule& rule, const Arrays& a, std::size_t first, std::size_t count) {
+void apply_tail(const Rule& rule, Arrays a, std::size_t first, std::size_t count) {
   HWY_ALIGN float in[2 + kMaxSlots][hn::MaxLanes(F())] = {};
   HWY_ALIGN float out[1 + kMaxSlots][hn::MaxLanes(F())];
   std::copy_n(a.gradient + first, count, in[0]);
@@ -157,11 +157,13 @@ void apply_tail(const Rule& rule, const Arrays& a, std::size_t first, std::size_
   }
 }
 
+// The arrays are given by value: pointers that no store could change stay in registers.
 template <typename Rule>
-void apply_rule(const Coefficients& k, const Arrays& a, std::size_t n) {
+void apply_rule(const Coefficients& k, Arrays a, std::size_t n) {
   const Rule rule(k);
   const std::size_t lanes = hn::Lanes(F());
   std::size_t i = 0;
+#pragma GCC unroll 4
   for (; i + lanes <= n; i += lanes) rule.step(a, i);
   if (i < n) apply_tail(rule, a, i, n - i);
 }

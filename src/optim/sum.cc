@@ -59,6 +59,28 @@ double sum_of_squares(const float* values, std::size_t n) {
   return total;
 }
 
+// Zero times what is not finite is not a number, and stays one in every sum.
+bool all_finite_in(const float* values, std::size_t n) {
+  constexpr std::size_t kSums = 8;
+  const hn::ScalableTag<float> f;
+  const std::size_t lanes = hn::Lanes(f);
+  hn::Vec<decltype(f)> sums[kSums];
+  for (auto& sum : sums) sum = hn::Zero(f);
+  std::size_t i = 0;
+  for (; i + kSums * lanes <= n; i += kSums * lanes) {
+#pragma GCC unroll 8
+    for (std::size_t v = 0; v < kSums; ++v) {
+      sums[v] = hn::MulAdd(hn::LoadU(f, values + i + v * lanes), hn::Zero(f), sums[v]);
+    }
+  }
+  auto sum = hn::Zero(f);
+  for (; i + lanes <= n; i += lanes) sum = hn::MulAdd(hn::LoadU(f, values + i), hn::Zero(f), sum);
+  for (const auto& part : sums) sum = hn::Add(sum, part);
+  float rest = 0;
+  for (; i < n; ++i) rest += 0 * values[i];
+  return rest == 0 && hn::AllTrue(f, hn::Eq(sum, hn::Zero(f)));
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace paceline
 HWY_AFTER_NAMESPACE();
@@ -69,6 +91,7 @@ namespace {
 
 HWY_EXPORT(add_to);
 HWY_EXPORT(sum_of_squares);
+HWY_EXPORT(all_finite_in);
 
 }  // namespace
 
@@ -91,6 +114,10 @@ Norm norm(std::span<const float> values) {
   const double sum = HWY_DYNAMIC_DISPATCH(sum_of_squares)(values.data(), values.size());
   // Squares of finite floats are below 2^256: no sum of them that fits in memory overflows.
   return {sum, std::isfinite(sum)};
+}
+
+bool all_finite(std::span<const float> values) {
+  return HWY_DYNAMIC_DISPATCH(all_finite_in)(values.data(), values.size());
 }
 
 double clip_scale(double norm, double limit) {

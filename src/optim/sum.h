@@ -20,6 +20,7 @@ struct Norm {
   double value() const;
 };
 Norm norm(std::span<const float> values);
+bool all_finite(std::span<const float> values);  // in about half the time of norm()
 
 // The factor that brings a vector of length `norm` to at most `limit`; a limit of 0 is none.
 double clip_scale(double norm, double limit);

@@ -53,14 +53,17 @@ class DeterministicShare {
 // The exchange as a model sees it, with the time it takes counted apart.
 class TimedFlow final : public Flow {
  public:
-  TimedFlow(Flow& flow, PhaseClock& clock) : flow_(flow), clock_(clock) {}
+  TimedFlow(Exchange& exchange, PhaseClock& clock)
+      : flow_(exchange), streams_(exchange.streams()), clock_(clock) {}
 
   void await(Range floats) override {
+    if (!streams_) return;
     const Phase before = clock_.enter(Phase::kWaiting);
     flow_.await(floats);
     clock_.enter(before);
   }
   void ready(Range floats) override {
+    if (!streams_) return;
     const Phase before = clock_.enter(Phase::kExchange);
     flow_.ready(floats);
     clock_.enter(before);
@@ -75,6 +78,7 @@ class TimedFlow final : public Flow {
 
  private:
   Flow& flow_;
+  bool streams_;
   PhaseClock& clock_;
 };
 

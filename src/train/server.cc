@@ -92,8 +92,8 @@ class ServerRole {
     options.staleness = config.staleness;
     options.version = setup.version();
     options.last_version = parts_.last_version;
-    ShardOptions shard_options{config.optimizer,        parts_.groups,        parts_.grid,
-                               parts_.rules.sum_factor, config.deterministic, false};
+    ShardOptions shard_options{config.optimizer, parts_.groups,        parts_.grid,
+                               parts_.rules,     config.deterministic, false};
     shard_options.keep_previous_state =
         options.servers > 1 || (options.chunks.size() > 1 && !options.rules.need_whole_step());
     Shard shard(parts_.chunks, setup.index(), shard_options, parts_.schedule);

@@ -50,22 +50,25 @@ TEST(Norm, HasTheSameBitsOnEveryInstructionSetAndAtEveryAlignment) {
 }
 
 TEST(Norm, FindsWhatIsNotFiniteAnywhere) {
+  constexpr std::size_t kFloats = 165;
   for_each_target([](const char* target) {
     for (const float bad : {NAN, INFINITY, -INFINITY}) {
-      for (std::size_t at = 0; at < 37; ++at) {
-        std::vector<float> values(37, 1);
+      for (std::size_t at = 0; at < kFloats; ++at) {
+        std::vector<float> values(kFloats, 1);
         values[at] = bad;
         ASSERT_FALSE(norm(values).finite) << target << " at " << at;
+        ASSERT_FALSE(all_finite(values)) << target << " at " << at;
       }
     }
   });
 }
 
 TEST(Norm, IsFiniteForTheLargestFloats) {
-  const std::vector<float> values(100, std::numeric_limits<float>::max());
+  const std::vector<float> values(200, std::numeric_limits<float>::max());
+  EXPECT_TRUE(all_finite(values));
   const Norm result = norm(values);
   EXPECT_TRUE(result.finite);
-  EXPECT_NEAR(result.value() / 3.4028234663852886e39, 1, 1e-12);
+  EXPECT_NEAR(result.value() / (3.4028234663852886e38 * std::sqrt(200.0)), 1, 1e-12);
 }
 
 TEST(Norm, OfPartsAddsUp) {

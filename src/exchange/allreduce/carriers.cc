@@ -70,7 +70,7 @@ void AllReduce::carry(std::size_t bucket) {
   } else {
     ring_.sum(part, tag);
   }
-  const Norm found = options_.rules.need_whole_step() ? norm(part) : Norm();
+  const Norm found = options_.rules.need_whole_step() ? options_.rules.measure(part) : Norm();
   const std::lock_guard lock(mutex_);
   norms_[bucket] = found;
   ++summed_;

@@ -36,6 +36,7 @@ class LocalHub::Worker : public Exchange {
 
   std::span<float> gradient() override { return gradient_.as_floats(); }
   void begin(double) override {}
+  bool streams() const override { return false; }
   void await(Range) override {}
   void ready(Range) override {}
 
@@ -90,7 +91,8 @@ class LocalHub::Synchronous final : public Worker {
 };
 
 // Everyone waits for everyone; the last to come does `work` first. False: someone failed.
-bool LocalHub::meet(Spin& spin, const std::function<void()>& work) {
+template <typename Work>
+bool LocalHub::meet(Spin& spin, const Work& work) {
   const std::uint64_t number = meeting_.load(std::memory_order_acquire);
   if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == options_.workers) {
     try {
@@ -121,7 +123,7 @@ void LocalHub::reduce(std::uint32_t rank, std::uint64_t step, Spin& spin) {
         }
         if (options_.deterministic) {
           merge_trees();
-          if (whole) step_scale_ = decide(norm(summed_), step_weight_, step);
+          if (whole) step_scale_ = decide(options_.rules.measure(summed_), step_weight_, step);
         } else {
           summed_ = contributors_.front()->gradient();
         }
@@ -134,7 +136,7 @@ void LocalHub::reduce(std::uint32_t rank, std::uint64_t step, Spin& spin) {
       add(sum, contributors_[i]->gradient().subspan(slice.begin, slice.size()));
     }
     if (whole) {
-      norms_[rank] = norm(sum);
+      norms_[rank] = options_.rules.measure(sum);
       if (!meet(spin, [&] {
             Norm total;
             for (const Norm& part : norms_) total += part;
@@ -212,9 +214,10 @@ class LocalHub::Asynchronous final : public Worker {
   std::span<const float> parameters() const override { return view_.as_floats(); }
 
   void finish(const Loss& loss, const TreeSum*) override {
-    const double scale = hub_.options_.rules.need_whole_step()
-                             ? hub_.decide(norm(gradient_.as_floats()), loss.weight, step_)
-                             : 1;
+    const double scale =
+        hub_.options_.rules.need_whole_step()
+            ? hub_.decide(hub_.options_.rules.measure(gradient_.as_floats()), loss.weight, step_)
+            : 1;
     if (scale != 0) update(loss.weight, scale);
     hub_.count(loss);
     hub_.done_[step_ % hub_.done_.size()].store(true, std::memory_order_relaxed);

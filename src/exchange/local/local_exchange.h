@@ -71,7 +71,8 @@ class LocalHub {
   class Synchronous;
   class Asynchronous;
 
-  bool meet(Spin& spin, const std::function<void()>& work);
+  template <typename Work>
+  bool meet(Spin& spin, const Work& work);
   void reduce(std::uint32_t rank, std::uint64_t step, Spin& spin);
   void merge_trees();
   double decide(const Norm& norm, double weight, std::uint64_t step);

@@ -262,7 +262,7 @@ void PsClient::push_gradient(std::uint32_t chunk) {
 // values that are not finite itself (rule 8).
 double PsClient::own_scale(const Loss& loss) const {
   if (options_.core.mode == Mode::kSync || !options_.rules.need_whole_step()) return 1;
-  const Norm norm = paceline::norm(gradient_->as_floats());
+  const Norm norm = options_.rules.measure(gradient_->as_floats());
   const std::optional<double> scale = options_.rules.scale(norm, loss.weight);
   if (!scale) {
     throw Error(

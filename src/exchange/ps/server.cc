@@ -151,7 +151,7 @@ void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* p
     }
   }
   if (measure) {
-    const Norm norm = shard_.norm(*measure);
+    const Norm norm = shard_.measure(*measure);
     carry_out(core_.measured(*measure, norm.sum_of_squares, norm.finite), push, contribution);
   }
 }

@@ -94,9 +94,9 @@ std::span<const float> Shard::summed(Chunk& chunk, std::uint64_t step) {
   return chunk.sum->as_floats();
 }
 
-Norm Shard::norm(std::uint64_t step) {
+Norm Shard::measure(std::uint64_t step) {
   Norm total;
-  for (auto& [number, chunk] : chunks_) total += paceline::norm(summed(chunk, step));
+  for (auto& [number, chunk] : chunks_) total += options_.rules.measure(summed(chunk, step));
   return total;
 }
 
@@ -117,7 +117,7 @@ void Shard::apply(const Apply& apply, const Contribution& contribution) {
     if (!state_in_place) next.state = take(chunk.free_state, slots() * bytes);
   }
   const StepScalars scalars{schedule_.rate(static_cast<double>(apply.examples_before)),
-                            apply.scale * options_.sum_factor / apply.weight, apply.version};
+                            apply.scale * options_.rules.sum_factor / apply.weight, apply.version};
   if (!unchanged) {
     optimizer_.apply(scalars, chunk.groups, sum, chunk.current.values->as_floats(),
                      next.values->as_floats(), chunk.current.state->as_floats(),

@@ -31,7 +31,7 @@ struct ShardOptions {
   OptimizerOptions optimizer;
   std::vector<GroupRange> groups;
   Grid grid;
-  double sum_factor = 1;
+  StepRules rules;
   bool deterministic = false;
   bool keep_previous_state = false;  // so that the version before can be saved whole
 };
@@ -50,7 +50,7 @@ class Shard {
   Contribution landing(std::uint32_t chunk, std::size_t bytes);  // memory for one to arrive in
   std::size_t contribution_bytes(std::uint32_t chunk, Range tiles) const;
   void accumulate(std::uint32_t chunk, bool first, Range tiles, Contribution contribution);
-  Norm norm(std::uint64_t step);  // of the sums of all chunks
+  Norm measure(std::uint64_t step);  // of the sums of all chunks
 
   // Applies the chunk's sum or, when given, the contribution itself.
   void apply(const Apply& apply, const Contribution& contribution = nullptr);
