@@ -98,6 +98,7 @@ TEST_F(SyntheticRun, ANetworkFromPythonComesBackTrained) {
   const auto python = [&](const std::string& source) {
     write_atomically(path("script.py"), R"(
 import struct, sys, torch
+torch.manual_seed(1)
 from torch import nn
 net = nn.Sequential(nn.Linear(12, 8), nn.Tanh(), nn.Linear(8, 3))
 )" + source);
