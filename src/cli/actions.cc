@@ -13,6 +13,7 @@
 #include "cli/checkpoints.h"
 #include "cli/environment.h"
 #include "cli/recipe.h"
+#include "data/cifar.h"
 #include "data/fetch.h"
 #include "data/idx.h"
 #include "data/known_sets.h"
@@ -187,13 +188,13 @@ Evaluation evaluate_action(const EvaluateOptions& options) {
 
 // What is to be labelled: a line of text each, or images.
 std::unique_ptr<Dataset> open_input(const Loaded& loaded, const std::filesystem::path& input) {
-  if (loaded.config.data.name == "images") {
-    return open_image_files(input, loaded.config.data.images);
-  }
-  if (!is_text(loaded.config.data)) return open_idx_images(input);
+  const DataOptions& data = loaded.config.data;
+  if (data.name == "images") return open_image_files(input, data.images);
+  if (data.name == "cifar10") return open_image_files(input, {.size = kCifarImage.width});
+  if (!is_text(data)) return open_idx_images(input);
   const auto run_dir = loaded.file.parent_path().parent_path();
-  return number_lines(text_kind(loaded.config.data), loaded.config.data.text, input,
-                      read_vocabularies(text_kind(loaded.config.data), run_dir));
+  return number_lines(text_kind(data), data.text, input,
+                      read_vocabularies(text_kind(data), run_dir));
 }
 
 DatasetInfo described(const Loaded& loaded, const Dataset& input) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <opencv2/imgcodecs.hpp>
+
 #include "base/temp_dir.h"
 #include "data/ppm_files.h"
 
@@ -30,6 +32,28 @@ TEST(DecodeImage, ResizesByTheMeanOfThePixels) {
   ASSERT_TRUE(decode_image(dir / "a.ppm", 4, out));
   EXPECT_EQ(out[0], 0);
   EXPECT_EQ(out[15 * 3], 200);
+}
+
+TEST(DecodeImage, ReadsWhatPeopleHave) {
+  const TempDir dir;
+  cv::Mat image(32, 32, CV_8UC3);
+  for (std::uint8_t y = 0; y < 32; ++y) {
+    for (std::uint8_t x = 0; x < 32; ++x) {
+      const auto blue = static_cast<std::uint8_t>(8 * x);
+      const auto green = static_cast<std::uint8_t>(8 * y);
+      image.at<cv::Vec3b>(y, x) = cv::Vec3b(blue, green, 100);
+    }
+  }
+  for (const char* name : {"a.jpg", "a.png", "a.bmp"}) {
+    const auto file = dir / name;
+    ASSERT_TRUE(cv::imwrite(file.string(), image));
+    std::vector<std::uint8_t> out(32 * 32 * 3);
+    ASSERT_TRUE(decode_image(file, 32, out)) << name;
+    const std::uint8_t* pixel = &out[(20 * 32 + 10) * 3];
+    EXPECT_NEAR(pixel[0], 100, 8) << name;
+    EXPECT_NEAR(pixel[1], 160, 8) << name;
+    EXPECT_NEAR(pixel[2], 80, 8) << name;
+  }
 }
 
 TEST(DecodeImage, SaysWhenItCannot) {
