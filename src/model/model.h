@@ -73,8 +73,9 @@ class Flow {
  public:
   virtual ~Flow() = default;
   virtual void await(Range floats) = 0;  // returns when these parameters are current
-  virtual void ready(Range floats) = 0;  // these gradients are final
-  virtual void turn() {}                 // the forward pass is over, the backward pass begins
+  // These gradients are final, and their parameters will not be read again: new ones may arrive.
+  virtual void ready(Range floats) = 0;
+  virtual void turn() {}  // the forward pass is over, the backward pass begins
 
   // Whether the factors of this matrix are wanted, and not the matrix itself.
   virtual bool wants_factors(Range /*matrix*/) const { return false; }

@@ -176,6 +176,10 @@ torch::Tensor Linear::backward(const torch::Tensor& error, const torch::Tensor& 
                                const Pass& pass) const {
   torch::Tensor weight_gradient = pass.tensors.gradient(weight_);
   torch::Tensor bias_gradient = pass.tensors.gradient(bias_);
+  torch::Tensor input_gradient;
+  if (wanted) {
+    input_gradient = pass.rounded(error).mm(pass.rounded(weight(pass))).to(torch::kFloat32);
+  }
   at::sum_out(bias_gradient, error, {0});
   const Range floats = tensors_.floats(weight_);
   if (pass.flow.wants_factors(floats)) {
@@ -192,8 +196,7 @@ torch::Tensor Linear::backward(const torch::Tensor& error, const torch::Tensor& 
     }
     ready(pass);
   }
-  if (!wanted) return {};
-  return pass.rounded(error).mm(pass.rounded(weight(pass))).to(torch::kFloat32);
+  return input_gradient;
 }
 
 Matrix Linear::matrix() const {

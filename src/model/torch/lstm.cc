@@ -195,11 +195,11 @@ Lstm::Gradients Lstm::backward(const States& errors, const Trace& trace, bool wa
   at::mm_out(input_weight_gradient, sums.t(), trace.input.view({times * examples, -1}));
   at::mm_out(hidden_weight_gradient, sums.t(), before);
   at::sum_out(bias_gradient, sums, {0});
-  pass.flow.ready(floats());
   Gradients gradients;
   if (wanted_input) {
     gradients.input = sums.mm(pass.tensors.value(input_weight_)).view_as(trace.input);
   }
+  pass.flow.ready(floats());
   if (wanted_start) gradients.start = {output_gradient, cell_gradient};
   return gradients;
 }

@@ -8,6 +8,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "data/synthetic.h"
+#include "model/torch/counted_flow.h"
 
 namespace paceline {
 namespace {
@@ -91,6 +92,10 @@ TEST_F(AlexNetTest, AwaitsEveryFloatBeforeItAnnouncesItsGradient) {
   model_.gradient(batch(0, 2), parameters_.as_floats(), gradient_.as_floats(), flow);
   EXPECT_EQ(flow.awaited, model_.layout().size);
   EXPECT_EQ(flow.next, 0U);
+}
+
+TEST_F(AlexNetTest, ReadsNoParameterAfterItsGradient) {
+  expect_no_parameter_is_read_after_its_gradient(model_, batch(0, 2));
 }
 
 TEST_F(AlexNetTest, PredictsProbabilities) {

@@ -122,6 +122,10 @@ TEST_F(ImageQualityTest, AnnouncesEveryFloatFromTheLastLayerToTheFirst) {
   EXPECT_EQ(flow.next, 0U);
 }
 
+TEST_F(ImageQualityTest, ReadsNoParameterAfterItsGradient) {
+  expect_no_parameter_is_read_after_its_gradient(all_, batch(0, 3));
+}
+
 TEST_F(ImageQualityTest, WithTheTopAloneTheRestIsFrozenAndTheSame) {
   EXPECT_EQ(top_.layout().size, 128U * 5 + 5);
   EXPECT_EQ(top_.layout().size + top_.frozen().size, all_.layout().size);

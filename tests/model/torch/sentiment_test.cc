@@ -91,6 +91,15 @@ TEST(Sentiment, GradientIsTheSumOverAnyCutOfTheBatch) {
   }
 }
 
+TEST(Sentiment, ReadsNoParameterAfterItsGradient) {
+  for (const RnnKind rnn : {RnnKind::kFused, RnnKind::kStep}) {
+    ModelSetup setup = sentiment_setup();
+    setup.options.rnn = rnn;
+    Sentiment model(setup);
+    expect_no_parameter_is_read_after_its_gradient(model, MadeUpTexts(5).batch(0, 5));
+  }
+}
+
 TEST(Sentiment, StepByStepIsTheSameModel) {
   Sentiment fused(sentiment_setup());
   Sentiment step(sentiment_setup(RnnKind::kStep));

@@ -83,6 +83,15 @@ TEST(Translation, GradientIsTheSumOverAnyCutOfTheBatch) {
   for (std::size_t i = 0; i < size; ++i) ASSERT_NEAR(whole[i], total[i], 1e-4) << i;
 }
 
+TEST(Translation, ReadsNoParameterAfterItsGradient) {
+  for (const RnnKind rnn : {RnnKind::kFused, RnnKind::kStep}) {
+    ModelSetup setup = translation_setup();
+    setup.options.rnn = rnn;
+    Translation model(setup);
+    expect_no_parameter_is_read_after_its_gradient(model, Sentences(5).batch(0, 5));
+  }
+}
+
 TEST(Translation, LearnsToTurnSentencesAround) {
   Translation model(translation_setup());
   const std::size_t size = model.layout().size;
