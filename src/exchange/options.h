@@ -48,8 +48,12 @@ struct StepRules {
     return clip_scale(sum.value() / weight * sum_factor, clip);
   }
 
-  // Whether every server's part must be seen before any part may be applied (rule 8).
-  bool need_whole_step() const { return clip > 0 || nonfinite != Nonfinite::kIgnore; }
+  // Whether a gradient is looked at before it is applied.
+  bool look() const { return clip > 0 || nonfinite != Nonfinite::kIgnore; }
+
+  // Whether every server's part must be seen before any part may be applied (rule 8): to scale
+  // the step, or to leave it out. To stop, it need not be: the version before is still there.
+  bool need_whole_step() const { return clip > 0 || nonfinite == Nonfinite::kSkip; }
 };
 
 }  // namespace paceline

@@ -13,7 +13,6 @@ void World::server_get(Server& server, const ChiefMessage& message) {
     ServerCore::Options options;
     options.mode = scenario_.mode;
     options.grid = scenario_.grid;
-    options.rules.nonfinite = Nonfinite::kIgnore;
     options.rules.clip = scenario_.whole_step ? 1e300 : 0;
     options.servers = scenario_.servers;
     options.staleness = scenario_.staleness;
@@ -58,6 +57,7 @@ void World::store_version(Server& server, std::uint32_t chunk, std::uint64_t ver
 
 void World::server_do(Server& server, const ServerCore::Actions& actions, const Sender* sender,
                       const wire::Push* push, Word payload) {
+  std::vector<CheckChunk> checks;
   std::optional<std::uint64_t> measure;
   for (const ServerAction& action : ServerCore::Actions(actions)) {
     if (const auto* add = std::get_if<Accumulate>(&action)) {
@@ -71,6 +71,8 @@ void World::server_do(Server& server, const ServerCore::Actions& actions, const 
       server.history.push_back(Applied{apply->chunk, apply->step, apply->version});
       store_version(server, apply->chunk, apply->version,
                     applied(stored.versions.at(stored.current), sum));
+    } else if (const auto* check = std::get_if<CheckChunk>(&action)) {
+      checks.push_back(*check);
     } else if (const auto* step = std::get_if<MeasureStep>(&action)) {
       measure = step->step;
     } else if (const auto* pin = std::get_if<PinVersion>(&action)) {
@@ -121,6 +123,9 @@ void World::server_do(Server& server, const ServerCore::Actions& actions, const 
         }
       });
     }
+  }
+  for (const auto& [chunk, step] : checks) {
+    server_do(server, server.core->checked(chunk, step, true), sender, push, payload);
   }
   if (measure) server_do(server, server.core->measured(*measure, 1.0, true), sender, push, payload);
 }

@@ -70,7 +70,7 @@ void AllReduce::carry(std::size_t bucket) {
   } else {
     ring_.sum(part, tag);
   }
-  const Norm found = options_.rules.need_whole_step() ? options_.rules.measure(part) : Norm();
+  const Norm found = options_.rules.look() ? options_.rules.measure(part) : Norm();
   const std::lock_guard lock(mutex_);
   norms_[bucket] = found;
   ++summed_;
@@ -166,7 +166,7 @@ Norm AllReduce::norm_of(Range buckets) const {
 }
 
 double AllReduce::decide(const Norm& sum, double weight, std::uint64_t step) const {
-  if (!options_.rules.need_whole_step()) return weight > 0 ? 1 : 0;
+  if (!options_.rules.look()) return weight > 0 ? 1 : 0;
   const auto scale = options_.rules.scale(sum, weight);
   if (scale) return *scale;
   throw Error(

@@ -111,7 +111,7 @@ bool LocalHub::meet(Spin& spin, const Work& work) {
 
 // The end of a step: sums, the step-wide scalars, the update, each thread on its slice.
 void LocalHub::reduce(std::uint32_t rank, std::uint64_t step, Spin& spin) {
-  const bool whole = options_.rules.need_whole_step();
+  const bool whole = options_.rules.look();
   const Range slice = even_part(values_.as_floats().size(), options_.workers, rank);
   if (!meet(spin, [&] {
         step_weight_ = 0;
@@ -215,7 +215,7 @@ class LocalHub::Asynchronous final : public Worker {
 
   void finish(const Loss& loss, const TreeSum*) override {
     const double scale =
-        hub_.options_.rules.need_whole_step()
+        hub_.options_.rules.look()
             ? hub_.decide(hub_.options_.rules.measure(gradient_.as_floats()), loss.weight, step_)
             : 1;
     if (scale != 0) update(loss.weight, scale);

@@ -236,7 +236,7 @@ void PsClient::await(Range floats) {
 // A chunk leaves when all its floats are final: except the first, which carries the loss
 // and so leaves last, and all of them when the whole gradient must be looked at first.
 void PsClient::ready(Range floats) {
-  const bool whole_first = options_.core.mode != Mode::kSync && options_.rules.need_whole_step();
+  const bool whole_first = options_.core.mode != Mode::kSync && options_.rules.look();
   const Range chunks = map_.overlapping(floats);
   for (std::uint64_t at = chunks.begin; at < chunks.end; ++at) {
     const auto chunk = static_cast<std::uint32_t>(at);
@@ -261,7 +261,7 @@ void PsClient::push_gradient(std::uint32_t chunk) {
 // Async: the worker has the whole gradient of its push, so it sees to clipping and to
 // values that are not finite itself (rule 8).
 double PsClient::own_scale(const Loss& loss) const {
-  if (options_.core.mode == Mode::kSync || !options_.rules.need_whole_step()) return 1;
+  if (options_.core.mode == Mode::kSync || !options_.rules.look()) return 1;
   const Norm norm = options_.rules.measure(gradient_->as_floats());
   const std::optional<double> scale = options_.rules.scale(norm, loss.weight);
   if (!scale) {

@@ -117,6 +117,7 @@ void PsServer::gone(ClientId id) {
 
 void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* push,
                          const Shard::Contribution& contribution) {
+  std::vector<CheckChunk> checks;
   std::optional<std::uint64_t> measure;
   for (const ServerAction& action : actions) {
     if (const auto* add = std::get_if<Accumulate>(&action)) {
@@ -127,6 +128,8 @@ void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* p
       shard_.apply(*apply, at_once ? contribution : nullptr);
     } else if (const auto* params = std::get_if<SendParams>(&action)) {
       send_params(*params);
+    } else if (const auto* check = std::get_if<CheckChunk>(&action)) {
+      checks.push_back(*check);
     } else if (const auto* step = std::get_if<MeasureStep>(&action)) {
       measure = step->step;
     } else if (const auto* pin = std::get_if<PinVersion>(&action)) {
@@ -149,6 +152,9 @@ void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* p
       stop.set_failed(true);
       tell_({wire::STOP, stop.SerializeAsString()});
     }
+  }
+  for (const auto& [chunk, step] : checks) {
+    carry_out(core_.checked(chunk, step, shard_.is_finite(chunk, step)), push, contribution);
   }
   if (measure) {
     const Norm norm = shard_.measure(*measure);

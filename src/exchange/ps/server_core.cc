@@ -49,6 +49,7 @@ void ServerCore::open_step() {
   for (auto& [number, chunk] : chunks_) {
     chunk.coverage = Coverage(tiles);
     chunk.weight = 0;
+    chunk.sum = Chunk::kUnseen;
   }
   step_epoch_ = 0;
   measuring_ = false;
@@ -158,8 +159,8 @@ void ServerCore::count(const wire::Push& push) {
 
 // ---- the open step ---------------------------------------------------------------------
 
-// Applies whatever may be applied now. Chunks go one by one unless a step-wide scalar is
-// needed, in which case all of them wait for it.
+// Applies whatever may be applied now. Chunks go one by one, each once it is known to be finite,
+// unless a step-wide scalar is needed, in which case all of them wait for it.
 void ServerCore::settle() {
   if (stopped_) return;
   if (pinned_by_schedule(version_ + 1) && pins_.size() >= options_.most_pins) return;
@@ -175,12 +176,35 @@ void ServerCore::settle() {
   }
   bool all_applied = true;
   for (auto& [number, chunk] : chunks_) {
-    if (chunk.version == version_ && chunk.coverage.complete()) {
+    if (chunk.version == version_ && chunk.coverage.complete() && may_apply(number, chunk)) {
       apply_open(number, chunk, scale_.value_or(1.0));
     }
     all_applied = all_applied && chunk.version == version_ + 1;
   }
   if (all_applied) finish_step();
+}
+
+bool ServerCore::may_apply(std::uint32_t number, Chunk& chunk) {
+  if (scale_ || !options_.rules.look() || chunk.sum == Chunk::kFinite) return true;
+  if (chunk.sum == Chunk::kUnseen) {
+    chunk.sum = Chunk::kChecking;
+    actions_.push_back(CheckChunk{number, version_});
+  }
+  return false;
+}
+
+const ServerCore::Actions& ServerCore::checked(std::uint32_t number, std::uint64_t step,
+                                               bool finite) {
+  actions_.clear();
+  Chunk& chunk = this->chunk(number);
+  if (stopped_ || step != version_ || chunk.sum != Chunk::kChecking) return actions_;
+  if (finite) {
+    chunk.sum = Chunk::kFinite;
+    settle();
+  } else {
+    fail_not_finite();
+  }
+  return actions_;
 }
 
 const ServerCore::Actions& ServerCore::measured(std::uint64_t step, double sum_of_squares,
@@ -209,16 +233,19 @@ const ServerCore::Actions& ServerCore::verdict(const wire::Verdict& verdict) {
 
 void ServerCore::decide(double sum_of_squares, bool finite) {
   scale_ = options_.rules.scale({sum_of_squares, finite}, chunks_.begin()->second.weight);
-  if (!scale_) {
-    stopped_ = true;
-    actions_.push_back(FailRun{
-        fmt::format("the gradient of step {} is not finite (NaN or infinity); version {} is kept. "
-                    "Lower --rate, set --clip, or choose --nonfinite skip",
-                    version_, version_)});
-    return;
+  if (scale_) {
+    settle();
+  } else {
+    fail_not_finite();
   }
-  if (*scale_ == 0) tally_.set_skipped(tally_.skipped() + 1);
-  settle();
+}
+
+void ServerCore::fail_not_finite() {
+  stopped_ = true;
+  actions_.push_back(FailRun{
+      fmt::format("the gradient of step {} is not finite (NaN or infinity); version {} is kept. "
+                  "Lower --rate, set --clip, or choose --nonfinite skip",
+                  version_, version_)});
 }
 
 void ServerCore::apply_open(std::uint32_t number, Chunk& chunk, double scale) {
@@ -229,6 +256,8 @@ void ServerCore::apply_open(std::uint32_t number, Chunk& chunk, double scale) {
 }
 
 void ServerCore::finish_step() {
+  const bool skipped = scale_ == 0.0 || chunks_.begin()->second.weight <= 0;
+  if (skipped) tally_.set_skipped(tally_.skipped() + 1);
   ++version_;
   open_step();
   if (pinned_by_schedule(version_)) {

@@ -45,6 +45,10 @@ struct Accumulate {  // add the contribution that was just delivered to the chun
   std::uint32_t chunk;
   bool first;
 };
+struct CheckChunk {  // find whether the chunk's sum is finite; then call checked()
+  std::uint32_t chunk;
+  std::uint64_t step;
+};
 struct MeasureStep {  // compute norm and finiteness of all sums; then call measured()
   std::uint64_t step;
 };
@@ -78,8 +82,8 @@ struct SendToChief {
 struct FailRun {  // the chief is told why; nothing more is applied
   std::string reason;
 };
-using ServerAction = std::variant<Accumulate, MeasureStep, Apply, PinVersion, ReleaseVersion,
-                                  SendParams, SendToClient, SendToChief, FailRun>;
+using ServerAction = std::variant<Accumulate, CheckChunk, MeasureStep, Apply, PinVersion,
+                                  ReleaseVersion, SendParams, SendToClient, SendToChief, FailRun>;
 
 class ServerCore {
  public:
@@ -101,6 +105,7 @@ class ServerCore {
   using Actions = std::vector<ServerAction>;
   const Actions& push(const Sender& sender, const wire::Push& push);
   const Actions& pull(ClientId client, std::uint32_t incarnation, const wire::Pull& pull);
+  const Actions& checked(std::uint32_t chunk, std::uint64_t step, bool finite);
   const Actions& measured(std::uint64_t step, double sum_of_squares, bool finite);
   const Actions& verdict(const wire::Verdict& verdict);
   const Actions& client_gone(ClientId client, std::uint32_t incarnation);
@@ -133,6 +138,7 @@ class ServerCore {
     // sync: the open step
     Coverage coverage;
     double weight = 0;
+    enum { kUnseen, kChecking, kFinite } sum = kUnseen;
     std::vector<Waiting> waiting;
     // async
     RangeSet applied;
@@ -147,6 +153,8 @@ class ServerCore {
   void count(const wire::Push& push);
   void settle();
   void decide(double sum_of_squares, bool finite);
+  bool may_apply(std::uint32_t number, Chunk& chunk);
+  void fail_not_finite();
   void apply_open(std::uint32_t number, Chunk& chunk, double scale);
   void finish_step();
   void answer(std::uint32_t number, Chunk& chunk, const Waiting& reader);

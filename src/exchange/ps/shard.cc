@@ -94,6 +94,10 @@ std::span<const float> Shard::summed(Chunk& chunk, std::uint64_t step) {
   return chunk.sum->as_floats();
 }
 
+bool Shard::is_finite(std::uint32_t chunk, std::uint64_t step) {
+  return all_finite(summed(chunks_.at(chunk), step));
+}
+
 Norm Shard::measure(std::uint64_t step) {
   Norm total;
   for (auto& [number, chunk] : chunks_) total += options_.rules.measure(summed(chunk, step));

@@ -50,7 +50,8 @@ class Shard {
   Contribution landing(std::uint32_t chunk, std::size_t bytes);  // memory for one to arrive in
   std::size_t contribution_bytes(std::uint32_t chunk, Range tiles) const;
   void accumulate(std::uint32_t chunk, bool first, Range tiles, Contribution contribution);
-  Norm measure(std::uint64_t step);  // of the sums of all chunks
+  bool is_finite(std::uint32_t chunk, std::uint64_t step);  // its sum
+  Norm measure(std::uint64_t step);                         // of the sums of all chunks
 
   // Applies the chunk's sum or, when given, the contribution itself.
   void apply(const Apply& apply, const Contribution& contribution = nullptr);

@@ -78,6 +78,7 @@ inline std::string describe(const ServerAction& action) {
           [](const Accumulate& a) {
             return fmt::format("{} {}", a.first ? "start" : "add to", a.chunk);
           },
+          [](const CheckChunk& a) { return fmt::format("check {} of step {}", a.chunk, a.step); },
           [](const MeasureStep& a) { return fmt::format("measure step {}", a.step); },
           [](const Apply& a) {
             return fmt::format("apply {}: step {}, weight {}, scale {} -> version {}", a.chunk,

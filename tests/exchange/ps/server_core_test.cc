@@ -293,10 +293,28 @@ TEST(SyncServer, LetsTheChiefDecideWhenThereAreOthers) {
   EXPECT_EQ(server.core.version(), 1u);
 }
 
+TEST(SyncServer, AppliesAChunkAsSoonAsItIsKnownToBeFinite) {
+  ScriptedServer server(with_rules({.nonfinite = Nonfinite::kStop}, 2));
+  EXPECT_THAT(server.push(1, 0, 0, {0, 2}), ElementsAre("start 0"));
+  EXPECT_THAT(server.push(2, 0, 0, {2, 4}), ElementsAre("add to 0", "check 0 of step 0"));
+  EXPECT_THAT(server.push(2, 0, 0, {2, 4}), IsEmpty());  // a duplicate while it is checked
+  EXPECT_THAT(lines(server.core.checked(0, 7, true)), IsEmpty());  // another step's
+  EXPECT_THAT(lines(server.core.checked(0, 0, true)),
+              ElementsAre("apply 0: step 0, weight 4, scale 1 -> version 1",
+                          "1 <- params 0 version 1", "2 <- params 0 version 1"));
+  EXPECT_THAT(lines(server.core.checked(0, 0, true)), IsEmpty());  // said before
+  EXPECT_EQ(server.core.version(), 0u);
+}
+
 TEST(SyncServer, EndsTheRunAtAGradientThatIsNotFinite) {
-  ScriptedServer server = covered_step({.nonfinite = Nonfinite::kStop});
-  EXPECT_THAT(lines(server.core.measured(0, 64, false)),
+  ScriptedServer server(with_rules({.nonfinite = Nonfinite::kStop}, 1));
+  EXPECT_THAT(server.push(1, 1, 0, {0, 4}), ElementsAre("start 1", "check 1 of step 0"));
+  EXPECT_THAT(lines(server.core.checked(1, 0, true)).front(),
+              "apply 1: step 0, weight 4, scale 1 -> version 1");
+  EXPECT_THAT(server.push(1, 0, 0, {0, 4}), ElementsAre("start 0", "check 0 of step 0"));
+  EXPECT_THAT(lines(server.core.checked(0, 0, false)),
               ElementsAre(AllOf(HasSubstr("fail:"), HasSubstr("step 0"), HasSubstr("--rate"))));
+  EXPECT_THAT(server.pull(3, 1, 0), ElementsAre("3 <- params 1 version 0"));  // as it was before
   EXPECT_THAT(server.push(2, 0, 0, {0, 4}), IsEmpty());
   EXPECT_THAT(server.pull(3, 0, 0), ElementsAre("3 <- params 0 version 0"));
 }
