@@ -64,6 +64,7 @@ RunConfig resolve(const ConfigSources& sources, const Environment& environment) 
   choose_data_dir(config.data, environment);
   if (config.run_dir.empty()) config.run_dir = default_run_dir(config.recipe, environment.now);
   config.order.seed = config.seed;
+  if (config.data.name == "reviews") adopt_prepared(config.data.text);
   // Written down as it is now: a run that is resumed with more workers must not step further.
   if (config.reduction == Reduction::kSum && config.sum_factor == 0) {
     config.sum_factor = static_cast<double>(config.workers);

@@ -47,8 +47,8 @@ std::vector<Setting> data_settings() {
       integer("synthetic-seed", FIELD(data.synthetic.seed),
               "synthetic: another seed, other examples"),
       path("data-file", FIELD(data.text.file),
-           "reviews, sentences: LABEL<tab>TEXT or SENTENCE<tab>TRANSLATION; plain or .gz. images: "
-           "a folder with a folder per class"),
+           "reviews, sentences: LABEL<tab>TEXT or SENTENCE<tab>TRANSLATION; plain or .gz; reviews: "
+           "or prepared, see docs/prepared.md. images: a folder with a folder per class"),
       path("test-file", FIELD(data.text.test_file),
            "reviews, sentences, images: what is tested on; none: a part of --data-file"),
       number("test-share", FIELD(data.text.test_share),

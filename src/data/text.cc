@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "data/gzip.h"
+#include "data/prepared.h"
 
 namespace paceline {
 namespace {
@@ -27,6 +28,11 @@ std::string read_all(const fs::path& path) {
     text.resize(before + got);
   }
   return text;
+}
+
+// By a hash: equal texts are on the same side.
+bool is_for_test(std::string_view key, double share) {
+  return (digest_bits(key) >> 32) < static_cast<std::uint64_t>(share * 0x1p32);
 }
 
 // One line, cut at its first tabs.
@@ -97,7 +103,7 @@ class Selection {
         split_(split),
         shared_(options.test_file.empty()),
         limit_(split == Split::kTrain && limit > 0 ? limit : UINT64_MAX),
-        bound_(static_cast<std::uint64_t>(options.test_share * 0x1p32)),
+        test_share_(options.test_share),
         file_(kind, split == Split::kTest && !shared_ ? options.test_file : options.file) {}
 
   const TextFile& file() const { return file_; }
@@ -116,15 +122,14 @@ class Selection {
   bool belongs(const Line& line) const {
     if (!shared_) return true;
     const std::string_view key = kind_ == TextKind::kReviews ? line.second : line.first;
-    const bool test = (digest_bits(key) >> 32) < bound_;
-    return test == (split_ == Split::kTest);
+    return is_for_test(key, test_share_) == (split_ == Split::kTest);
   }
 
   TextKind kind_;
   Split split_;
   bool shared_;  // one file for both splits
   std::uint64_t limit_;
-  std::uint64_t bound_;
+  double test_share_;
   TextFile file_;
 };
 
@@ -166,8 +171,55 @@ DatasetInfo info_of(TextKind kind, const TextOptions& options, const std::string
   return info;
 }
 
+bool is_prepared(TextKind kind, const TextOptions& options, Split split) {
+  const bool own_tests = split == Split::kTest && !options.test_file.empty();
+  return kind == TextKind::kReviews &&
+         PreparedReviews::is_one(own_tests ? options.test_file : options.file);
+}
+
+// Calls `visit` with the reviews of a split.
+void for_each_prepared(const TextOptions& options, Split split, std::uint64_t limit,
+                       const PreparedReviews::Visit& visit) {
+  const bool shared = options.test_file.empty();
+  const PreparedReviews file(split == Split::kTest && !shared ? options.test_file : options.file);
+  if (file.numbers() > options.vocabulary) {
+    throw DataError("{} has {} numbers for words: set --vocabulary to no less",
+                    options.file.string(), format_count(file.numbers()));
+  }
+  std::uint64_t left = split == Split::kTrain && limit > 0 ? limit : UINT64_MAX;
+  const auto take = [&](std::span<const std::int32_t> tokens, std::int32_t label) {
+    if (left == 0) return;
+    --left;
+    visit(tokens, label);
+  };
+  if (split == Split::kTest && file.examples(PreparedPart::kTest) > 0) {
+    return file.for_each(PreparedPart::kTest, take);
+  }
+  const bool cut = shared && file.examples(PreparedPart::kTest) == 0;
+  file.for_each(PreparedPart::kTrain, [&](std::span<const std::int32_t> tokens,
+                                          std::int32_t label) {
+    const std::string_view key(reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes());
+    if (cut && is_for_test(key, options.test_share) != (split == Split::kTest)) return;
+    take(tokens, label);
+  });
+}
+
 class TextDataset final : public Dataset {
  public:
+  // Of reviews that are numbers already.
+  TextDataset(const TextOptions& options, Split split, std::uint64_t limit, const std::string& name)
+      : kind_(TextKind::kReviews), options_(options) {
+    for_each_prepared(options, split, limit,
+                      [&](std::span<const std::int32_t> tokens, std::int32_t label) {
+                        starts_.push_back(tokens_.size());
+                        tokens_.push_back(0);
+                        tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
+                        end_sequence(starts_.back());
+                        labels_.push_back(label);
+                      });
+    settle(name);
+  }
+
   // Of lines of text alone.
   TextDataset(TextKind kind, const TextOptions& options, const fs::path& file,
               const std::vector<Vocabulary>& vocabularies)
@@ -192,9 +244,7 @@ class TextDataset final : public Dataset {
       add(line.second, vocabularies.back());
     });
     labels_.resize(starts_.size());
-    tokens_.shrink_to_fit();
-    info_ = info_of(kind, options, name, starts_.size(),
-                    tokens_.size() * sizeof(std::int32_t) + starts_.size() * 12);
+    settle(name);
   }
 
   // What makes every label weigh as much as any other.
@@ -238,6 +288,10 @@ class TextDataset final : public Dataset {
     tokens_.push_back(0);
     for_each_word(text, marks_of(kind_),
                   [&](std::string_view word) { tokens_.push_back(vocabulary.number(word)); });
+    end_sequence(start);
+  }
+
+  void end_sequence(std::size_t start) {
     const std::size_t count = tokens_.size() - start - 1;
     if (count > options_.length) {
       const auto first = tokens_.begin() + static_cast<std::ptrdiff_t>(start + 1);
@@ -246,6 +300,12 @@ class TextDataset final : public Dataset {
       tokens_.resize(start + 1 + options_.length);
     }
     tokens_[start] = static_cast<std::int32_t>(tokens_.size() - start - 1);
+  }
+
+  void settle(const std::string& name) {
+    tokens_.shrink_to_fit();
+    info_ = info_of(kind_, options_, name, starts_.size(),
+                    tokens_.size() * sizeof(std::int32_t) + starts_.size() * 12);
   }
 
   TextKind kind_;
@@ -265,16 +325,30 @@ std::span<const std::int32_t> sequence_of(const std::uint8_t* row, std::size_t n
   return {at + 1, static_cast<std::size_t>(*at)};
 }
 
+void adopt_prepared(TextOptions& options) {
+  if (!PreparedReviews::is_one(options.file)) return;
+  const PreparedReviews file(options.file);
+  const TextOptions defaults;
+  if (options.vocabulary == defaults.vocabulary) options.vocabulary = file.numbers();
+  if (options.length == defaults.length) options.length = file.length();
+}
+
 std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, Split split,
                                     std::uint64_t limit, const std::string& name) {
-  const Selection training(kind, options, Split::kTrain, limit);
-  const auto vocabularies = count_words(kind, options, training);
-  if (split == Split::kTest) {
+  if (split == Split::kTest && !is_prepared(kind, options, split)) {
     const Selection testing(kind, options, Split::kTest, 0);
-    return std::make_unique<TextDataset>(kind, options, testing, vocabularies, name);
+    return std::make_unique<TextDataset>(kind, options, testing,
+                                         vocabularies_of(kind, options, limit), name);
   }
-  auto dataset = std::make_unique<TextDataset>(kind, options, training, vocabularies, name);
-  if (options.balanced) dataset->balance();
+  std::unique_ptr<TextDataset> dataset;
+  if (is_prepared(kind, options, split)) {
+    dataset = std::make_unique<TextDataset>(options, split, limit, name);
+  } else {
+    const Selection training(kind, options, Split::kTrain, limit);
+    const auto vocabularies = count_words(kind, options, training);
+    dataset = std::make_unique<TextDataset>(kind, options, training, vocabularies, name);
+  }
+  if (options.balanced && split == Split::kTrain) dataset->balance();
   return dataset;
 }
 
@@ -282,11 +356,19 @@ DatasetInfo estimate_texts(TextKind kind, const TextOptions& options, Split spli
                            std::uint64_t limit, const std::string& name) {
   std::uint64_t examples = 0;
   std::uint64_t bytes = 0;
-  Selection(kind, options, split, limit).for_each([&](const Line& line) {
-    ++examples;
-    bytes +=
-        12 + sizeof(std::int32_t) * std::min<std::size_t>(options.length, line.second.size() / 5);
-  });
+  if (is_prepared(kind, options, split)) {
+    for_each_prepared(options, split, limit,
+                      [&](std::span<const std::int32_t> tokens, std::int32_t) {
+                        ++examples;
+                        bytes += 16 + tokens.size_bytes();
+                      });
+  } else {
+    Selection(kind, options, split, limit).for_each([&](const Line& line) {
+      ++examples;
+      bytes +=
+          12 + sizeof(std::int32_t) * std::min<std::size_t>(options.length, line.second.size() / 5);
+    });
+  }
   if (examples == 0) {
     throw DataError(
         "{} has no example: {} is empty", name,
@@ -319,6 +401,9 @@ std::vector<Vocabulary> read_vocabularies(TextKind kind, const fs::path& folder)
 
 std::vector<Vocabulary> vocabularies_of(TextKind kind, const TextOptions& options,
                                         std::uint64_t limit) {
+  if (is_prepared(kind, options, Split::kTrain)) {
+    return {PreparedReviews(options.file).vocabulary()};
+  }
   return count_words(kind, options, Selection(kind, options, Split::kTrain, limit));
 }
 

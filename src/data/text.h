@@ -1,5 +1,5 @@
 // Texts as examples, from tab-separated files: reviews with a label, or sentences with their
-// translation.
+// translation. Reviews may be prepared ones, too: see prepared.h.
 //
 // A row of a batch is the sequences of one example, one behind the other: its length, then
 // so many tokens, all 32-bit numbers. Nothing is padded here: a model pads to what a batch
@@ -28,7 +28,7 @@ enum class TextKind {
 enum class TextCut { kEnd, kStart };  // what is left out of a text that is too long
 
 struct TextOptions {
-  std::filesystem::path file;       // plain or .gz
+  std::filesystem::path file;       // plain or .gz; reviews: or prepared
   std::filesystem::path test_file;  // empty: a part of `file` is the test part
   double test_share = 0.05;
   std::uint32_t vocabulary = 10'000;  // token numbers per language, special ones included
@@ -36,6 +36,9 @@ struct TextOptions {
   TextCut cut = TextCut::kEnd;
   bool balanced = false;  // examples of rare labels weigh more, so that all labels weigh the same
 };
+
+// What a prepared file says of its words, where the options have their defaults.
+void adopt_prepared(TextOptions& options);
 
 // Sequence `number` of a row.
 std::span<const std::int32_t> sequence_of(const std::uint8_t* row, std::size_t number);

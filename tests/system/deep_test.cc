@@ -6,6 +6,7 @@
 
 #include "base/process.h"
 #include "base/random.h"
+#include "data/prepared_file.h"
 #include "system/run_fixture.h"
 
 namespace paceline {
@@ -63,6 +64,39 @@ TEST_F(ReviewsRun, LearnsAndIsTheSameHoweverItIsCut) {
   ASSERT_EQ(tested.code, 0) << tested.output;
   EXPECT_NEAR(nlohmann::json::parse(tested.output)["accuracy"].get<double>(),
               summary("ring")["test_accuracy"].get<double>(), 1e-9);
+}
+
+TEST_F(ReviewsRun, LearnsFromNumbersThatWerePrepared) {
+  constexpr std::size_t kReviews = 600;
+  constexpr std::size_t kLength = 6;
+  Random random(5);
+  std::vector<std::string> words = {"good"};
+  for (int i = 0; i < 19; ++i) words.push_back("word" + std::to_string(i));
+  std::vector<std::uint16_t> ids(kReviews * kLength);
+  std::vector<std::uint8_t> labels(kReviews);
+  for (std::size_t i = 0; i < kReviews; ++i) {
+    labels[i] = static_cast<std::uint8_t>(random.below(2));
+    const std::uint64_t length = 2 + random.below(kLength - 1);
+    for (std::uint64_t w = 0; w < length; ++w) {
+      ids[i * kLength + w] = static_cast<std::uint16_t>(5 + random.below(19));
+    }
+    if (labels[i] == 1) ids[i * kLength + random.below(length)] = 4;
+  }
+  PreparedFile(path("reviews.h5")).version(1).words(words).part("train", kLength, ids, labels);
+  // clang-format off
+  const Result trained = paceline({
+      "train", "sentiment", "--run-dir", path("run").string(), "--quiet", "--data", "reviews",
+      "--data-file", path("reviews.h5").string(), "--test-share", "0.2", "--order", "blocks",
+      "--order-block", "64", "--order-window", "4", "--embedding", "8", "--hidden", "8",
+      "--dropout", "0", "--rate", "0.02", "--batch", "50", "--epochs", "8"});
+  // clang-format on
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  EXPECT_GT(summary("run")["test_accuracy"], 0.95);
+  EXPECT_THAT(read_text(path("run") / "config.toml"), HasSubstr("vocabulary = 24\n"));
+  write_atomically(path("lines.txt"), "word1 word2 good word3\nword1 word2 word3\n");
+  const Result found =
+      paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
+  EXPECT_EQ(found.output, "1\n0\n");
 }
 
 TEST_F(ReviewsRun, LabelsLinesOfText) {

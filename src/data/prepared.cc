@@ -1,0 +1,203 @@
+#include "data/prepared.h"
+
+#include <hdf5.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+
+namespace paceline {
+namespace {
+
+constexpr std::uint32_t kVersion = 1;
+constexpr const char* kVersionName = "paceline_reviews";
+constexpr std::array kPartNames = {"train", "validation", "test"};
+
+// What the library gave, given back.
+template <herr_t (*kClose)(hid_t)>
+class Handle {
+ public:
+  explicit Handle(hid_t id) : id_(id) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)) {}
+  Handle& operator=(Handle&&) = delete;
+  ~Handle() {
+    if (id_ >= 0) kClose(id_);
+  }
+  operator hid_t() const { return id_; }
+  bool valid() const { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+};
+using File = Handle<H5Fclose>;
+using Space = Handle<H5Sclose>;
+using Table = Handle<H5Dclose>;
+using Type = Handle<H5Tclose>;
+using Attribute = Handle<H5Aclose>;
+
+std::vector<hsize_t> shape_of(const Table& table) {
+  const Space space(H5Dget_space(table));
+  std::vector<hsize_t> shape(
+      static_cast<std::size_t>(std::max(0, H5Sget_simple_extent_ndims(space))));
+  H5Sget_simple_extent_dims(space, shape.data(), nullptr);
+  return shape;
+}
+
+}  // namespace
+
+struct PreparedReviews::Impl {
+  std::filesystem::path path;
+  File file;
+  std::vector<std::string> words;
+  std::uint32_t length = 0;
+
+  [[noreturn]] void refuse(const std::string& reason) const {
+    throw DataError("{}: {}", path.string(), reason);
+  }
+
+  bool has(const std::string& name) const { return H5Lexists(file, name.c_str(), H5P_DEFAULT) > 0; }
+
+  Table open(const std::string& name) const {
+    Table table(has(name.substr(0, name.find('/'))) ? H5Dopen2(file, name.c_str(), H5P_DEFAULT)
+                                                    : H5I_INVALID_HID);
+    if (!table.valid()) refuse(fmt::format("it has no table '{}'", name));
+    return table;
+  }
+
+  void check_version() const {
+    std::uint32_t version = 0;
+    if (H5Aexists(file, kVersionName) > 0) {
+      const Attribute attribute(H5Aopen(file, kVersionName, H5P_DEFAULT));
+      H5Aread(attribute, H5T_NATIVE_UINT32, &version);
+    }
+    if (version == kVersion) return;
+    refuse(version == 0 ? "an HDF5 file, but not of prepared reviews: it has no attribute '" +
+                              std::string(kVersionName) + "'"
+                        : fmt::format("prepared for version {}, and this program reads version {}: "
+                                      "prepare it again",
+                                      version, kVersion));
+  }
+
+  void read_words() {
+    const Table table = open("vocabulary");
+    const Type type(H5Dget_type(table));
+    const auto shape = shape_of(table);
+    if (shape.size() != 1 || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0) {
+      refuse("'vocabulary' is not a list of words of a fixed size");
+    }
+    const std::size_t width = H5Tget_size(type);
+    std::vector<char> text(width * shape[0]);
+    if (!text.empty() && H5Dread(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) {
+      refuse("'vocabulary' cannot be read: the file is damaged");
+    }
+    for (std::size_t i = 0; i < shape[0]; ++i) {
+      const char* word = text.data() + i * width;
+      words.emplace_back(word, std::find(word, word + width, '\0'));
+    }
+  }
+
+  std::uint32_t length_of(const std::string& part) const {
+    const auto ids = shape_of(open(part + "/ids"));
+    const auto labels = shape_of(open(part + "/labels"));
+    if (ids.size() != 2 || labels.size() != 1 || ids[0] != labels[0] || ids[1] == 0) {
+      refuse(fmt::format("'{}' does not have as many labels as rows of ids", part));
+    }
+    return static_cast<std::uint32_t>(ids[1]);
+  }
+
+  template <typename Number>
+  std::vector<Number> read(const Table& table, hid_t type, std::vector<hsize_t> first,
+                           std::vector<hsize_t> count, const std::string& name) const {
+    std::size_t size = 1;
+    for (const hsize_t n : count) size *= n;
+    std::vector<Number> values(size);
+    const Space chosen(H5Dget_space(table));
+    H5Sselect_hyperslab(chosen, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr);
+    const Space memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr));
+    if (H5Dread(table, type, memory, chosen, H5P_DEFAULT, values.data()) < 0) {
+      refuse(fmt::format("rows from {} on of '{}' cannot be read: the file is damaged", first[0],
+                         name));
+    }
+    return values;
+  }
+};
+
+bool PreparedReviews::is_one(const std::filesystem::path& file) {
+  constexpr std::array<char, 8> kSignature = {'\x89', 'H', 'D', 'F', '\r', '\n', '\x1a', '\n'};
+  std::array<char, 8> found{};
+  std::ifstream(file, std::ios::binary).read(found.data(), found.size());
+  return found == kSignature;
+}
+
+PreparedReviews::PreparedReviews(const std::filesystem::path& file) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // it would write to the terminal
+  impl_ = std::make_unique<Impl>(
+      Impl{file, File(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)), {}, 0});
+  if (!impl_->file.valid()) impl_->refuse("cannot be opened: not an HDF5 file, or a damaged one");
+  impl_->check_version();
+  impl_->read_words();
+  impl_->length = impl_->length_of("train");
+  for (const char* part : kPartNames) {
+    if (impl_->has(part) && impl_->length_of(part) != impl_->length) {
+      impl_->refuse("its parts have ids of different lengths");
+    }
+  }
+}
+
+PreparedReviews::~PreparedReviews() = default;
+
+std::uint32_t PreparedReviews::length() const {
+  return impl_->length;
+}
+
+std::uint32_t PreparedReviews::numbers() const {
+  return Vocabulary::kFirstWord + static_cast<std::uint32_t>(impl_->words.size());
+}
+
+Vocabulary PreparedReviews::vocabulary() const {
+  return Vocabulary(impl_->words);
+}
+
+std::uint64_t PreparedReviews::examples(PreparedPart part) const {
+  const std::string name = kPartNames[static_cast<std::size_t>(part)];
+  return impl_->has(name) ? shape_of(impl_->open(name + "/labels"))[0] : 0;
+}
+
+void PreparedReviews::for_each(PreparedPart part, const Visit& visit) const {
+  constexpr std::uint64_t kRows = 4096;
+  const std::string name = kPartNames[static_cast<std::size_t>(part)];
+  const std::uint64_t count = examples(part);
+  if (count == 0) return;
+  const Table ids = impl_->open(name + "/ids");
+  const Table labels = impl_->open(name + "/labels");
+  const auto end = static_cast<std::int32_t>(numbers());
+  for (std::uint64_t first = 0; first < count; first += kRows) {
+    const std::uint64_t rows = std::min(kRows, count - first);
+    const auto tokens = impl_->read<std::int32_t>(ids, H5T_NATIVE_INT32, {first, 0},
+                                                  {rows, impl_->length}, name + "/ids");
+    const auto truth =
+        impl_->read<std::int32_t>(labels, H5T_NATIVE_INT32, {first}, {rows}, name + "/labels");
+    for (std::uint64_t i = 0; i < rows; ++i) {
+      auto row = std::span(tokens).subspan(i * impl_->length, impl_->length);
+      for (const std::int32_t token : row) {
+        if (token >= 0 && token < end) continue;
+        impl_->refuse(fmt::format("row {} of '{}/ids' has the number {}, and there are {} words",
+                                  first + i, name, token, impl_->words.size()));
+      }
+      if (truth[i] != 0 && truth[i] != 1) {
+        impl_->refuse(
+            fmt::format("label {} of '{}' is {}, and must be 0 or 1", first + i, name, truth[i]));
+      }
+      const auto padding = std::ranges::find(row, Vocabulary::kPadding);
+      visit(row.first(static_cast<std::size_t>(padding - row.begin())), truth[i]);
+    }
+  }
+}
+
+}  // namespace paceline
