@@ -207,6 +207,7 @@ struct HostRun {
   std::string what;
   double gbit;
   std::vector<std::string> words;  // for `paceline train alexnet`
+  bool halves = false;             // 16 bits per number on both sides
 };
 
 // Steps of AlexNet, batch 32 per host, against DDP's.
@@ -215,16 +216,19 @@ Figure alexnet_on_hosts(const HostSides& hosts, const HostRun& run) {
                                     "2",       "--epochs",   "4",   "--synthetic-test-examples",
                                     "2",       "--deadline", "5min"};
   words.insert(words.end(), run.words.begin(), run.words.end());
+  HostProbe ddp{"ddp_alexnet.py", {"RANK", "SIZE", "FIRST", "32", "5"}, "seconds_per_step"};
+  if (run.halves) {
+    words.insert(words.end(), {"--wire", "bf16"});
+    ddp.arguments.emplace_back("--fp16");
+  }
   const double rate = run.gbit * 1e9;
   return {.name = "hosts." + run.name,
-          .what = fmt::format("step of AlexNet, batch 32 per host, {} Gbit/s, {}, against DDP",
-                              run.gbit, run.what),
+          .what = fmt::format("step of AlexNet, batch 32 per host, {} Gbit/s, {}, against DDP{}",
+                              run.gbit, run.what, run.halves ? ", 16 bits on the wire" : ""),
           .unit = "×",
           .side_unit = "s/step",
           .ours = {"paceline", hosts.training(rate, words, step_of_run)},
-          .peer = {"ddp", hosts.program(rate, {"ddp_alexnet.py",
-                                               {"RANK", "SIZE", "FIRST", "32", "5"},
-                                               "seconds_per_step"})},
+          .peer = {"ddp", hosts.program(rate, ddp)},
           .pairs = 3};
 }
 
@@ -266,6 +270,18 @@ std::vector<Figure> make_deep_figures(const Sides& sides, const HostSides& hosts
           alexnet_on_hosts(
               hosts, {"alexnet_ps", "a server on each", 1, {"--exchange", "ps", "--servers", "2"}}),
           0.95),
+      at_most(alexnet_on_hosts(hosts, {"alexnet_dense_16",
+                                       "all-reduce",
+                                       1,
+                                       {"--exchange", "allreduce", "--factors", "never"},
+                                       true}),
+              1.0),
+      at_most(alexnet_on_hosts(hosts, {"alexnet_ps_16",
+                                       "a server on each",
+                                       1,
+                                       {"--exchange", "ps", "--servers", "2"},
+                                       true}),
+              0.95),
       times_faster(alexnet_on_hosts(hosts, {"alexnet_factors_1g",
                                             "factors",
                                             1,
