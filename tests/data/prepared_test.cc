@@ -112,7 +112,8 @@ TEST_F(Prepared, TestsMayBeAFileOfWords) {
   write_three();
   options_.test_file = folder_ / "tests.tsv";
   write_atomically(options_.test_file, "1\tGood, good Good\n0\tthe bad\n");
-  const Batch batch = read_all(*open(Split::kTest));
+  const auto tests = open(Split::kTest);
+  const Batch batch = read_all(*tests);
   EXPECT_THAT(tokens(batch, 0), ElementsAre(4, 4, 4));
   EXPECT_THAT(tokens(batch, 1), ElementsAre(Vocabulary::kUnknown, 5));
 }
