@@ -18,6 +18,7 @@
 #include "data/synthetic.h"
 #include "model/torch/alexnet.h"
 #include "model/torch/lstm.h"
+#include "model/torch/memory.h"
 #include "model/torch/translation.h"
 #include "optim/optimizer.h"
 
@@ -159,6 +160,7 @@ Result measured(const std::string& model, std::uint64_t batch, std::uint64_t ste
 int main(int argc, char** argv) try {
   if (argc != 4) throw std::invalid_argument("usage: deep_bench MODEL BATCH STEPS");
   at::set_num_threads(1);
+  keep_freed_memory();
   const Result result = measured(argv[1], std::stoull(argv[2]), std::stoull(argv[3]));
   std::printf("{\"seconds_per_step\": %.9f, \"first_loss\": %.6f}\n", result.seconds_per_step,
               result.first_loss);

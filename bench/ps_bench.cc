@@ -65,8 +65,10 @@ void serve(const Setting& setting, int address_fd) {
 
 std::vector<double> push_and_pull(const Setting& setting,
                                   const std::vector<std::string>& addresses) {
-  Loop loop;
+  const bool pumped = wants_pump(setting.map);
+  Loop loop(pumped ? Duration::zero() : std::chrono::microseconds(100));
   PsClientOptions options;
+  options.pumped = pumped;
   options.core.grid = setting.grid;
   options.core.chunks = setting.map.chunks();
   options.core.incarnation = setting.rank + 1;

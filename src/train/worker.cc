@@ -21,7 +21,7 @@ class WorkerRole {
       : role_(role),
         parts_(make_parts(role.config)),
         dataset_(open_training(role.config)),
-        loop_(role.config.spin),
+        loop_(wants_pump(parts_.chunks) ? Duration::zero() : role.config.spin),
         member_(
             role, "worker",
             [this](wire::Type type, std::string_view meta) { return told(type, meta); },
@@ -115,6 +115,7 @@ class WorkerRole {
     options.wire = role_.config.wire;
     options.deadline = role_.config.deadline;
     options.name = role_.name;
+    options.pumped = wants_pump(parts_.chunks);
     auto client =
         std::make_unique<PsClient>(loop_, parts_.chunks, options, address,
                                    [this](ChiefWord message) { member_.tell(std::move(message)); });
@@ -127,6 +128,7 @@ class WorkerRole {
 
   // Async: workers see different parameters; each tests what it holds.
   void test_own_view(std::uint64_t epoch) {
+    const Pump::Hold hold = client_->hold();
     const Loss loss = evaluate_dataset(*parts_.model, *tests_, client_->parameters());
     wire::WorkerEpoch message;
     message.set_epoch(epoch);

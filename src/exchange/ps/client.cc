@@ -27,7 +27,8 @@ PsClient::PsClient(Loop& loop, const ChunkMap& map, const PsClientOptions& optio
       parameters_(Buffer::floats(map.floats())),
       aside_(map.chunks()),
       ready_floats_(map.chunks()),
-      sent_(map.chunks()) {
+      sent_(map.chunks()),
+      pump_(loop, [this](const std::string& reason) { abort(reason); }) {
   PsConnection::Events events;
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
     if (params.chunk() >= map_.chunks()) throw FrameError("there is no such chunk");
@@ -69,6 +70,7 @@ PsClient::PsClient(Loop& loop, const ChunkMap& map, const PsClientOptions& optio
   };
   connection_ = std::make_unique<PsConnection>(loop_, std::move(address), std::move(events),
                                                Clock::now() + options_.deadline);
+  if (options_.pumped) pump_.start();
 }
 
 PsClient::~PsClient() = default;
@@ -162,6 +164,7 @@ PsClient::Wait PsClient::waiting() const {
 }
 
 std::optional<Share> PsClient::next() {
+  const Pump::Hold hold(pump_);
   Share share;
   WorkerCore::Next next = WorkerCore::Next::kWait;
   const auto try_next = [&] {
@@ -203,6 +206,8 @@ void PsClient::await(Range floats) {
     }
     return superseded || all;
   };
+  if (arrived() && !superseded) return;
+  const Pump::Hold hold(pump_);
   {
     const std::lock_guard lock(mutex_);
     for (std::uint64_t chunk = chunks.begin; chunk < chunks.end; ++chunk) {
@@ -274,6 +279,7 @@ double PsClient::own_scale(const Loss& loss) const {
 }
 
 void PsClient::finish(const Loss& loss, const TreeSum* tree) {
+  const Pump::Hold hold(pump_);
   contribution_ = {loss.weight, loss.sum, loss.correct, loss.examples, 1, loss.predictions};
   if (tree == nullptr) contribution_.scale = own_scale(loss);
   for (std::uint32_t chunk = map_.chunks(); chunk-- > 0;) {
@@ -295,6 +301,7 @@ void PsClient::finish(const Loss& loss, const TreeSum* tree) {
 }
 
 void PsClient::push(std::uint32_t chunk, Codec codec, Payload payload) {
+  const Pump::Hold hold(pump_);
   sent_[chunk] = true;
   FrameHeader header;
   header.type = wire::PUSH;
@@ -313,6 +320,7 @@ void PsClient::push(std::uint32_t chunk, Codec codec, Payload payload) {
 }
 
 void PsClient::drain() {
+  const Pump::Hold hold(pump_);
   const auto quiet = [this] {
     const std::lock_guard lock(mutex_);
     return core_.quiet();

@@ -2,8 +2,9 @@
 // decides, over links.
 //
 // The training thread calls the Exchange methods and, inside them, runs the loop that
-// drives the links: no hand-over between threads on the way of a gradient. The thread that
-// hears the chief calls told(), which only touches the state machine.
+// drives the links: no hand-over between threads on the way of a gradient. With large models
+// another thread runs it meanwhile (pump.h). The thread that hears the chief calls told(),
+// which only touches the state machine.
 #pragma once
 
 #include <atomic>
@@ -21,6 +22,7 @@
 #include "exchange/exchange.h"
 #include "exchange/options.h"
 #include "exchange/ps/connection.h"
+#include "exchange/ps/pump.h"
 #include "exchange/ps/server.h"
 #include "exchange/ps/worker_core.h"
 
@@ -32,7 +34,13 @@ struct PsClientOptions {
   WireFormat wire = WireFormat::kFloat;  // of pushes and pulls
   Duration deadline = std::chrono::seconds(60);
   std::string name;
+  bool pumped = false;  // sends and receives while the training thread computes
 };
+
+// Whether a model is so large that its gradient is worth a thread.
+inline bool wants_pump(const ChunkMap& map) {
+  return map.floats() * sizeof(float) >= std::size_t{1} << 20;
+}
 
 class PsClient final : public Exchange {
  public:
@@ -54,6 +62,9 @@ class PsClient final : public Exchange {
   void await(Range floats) override;
   void ready(Range floats) override;
   void finish(const Loss& loss, const TreeSum* tree) override;
+
+  // While it lives nothing arrives: parameters() stay as they are.
+  Pump::Hold hold() { return Pump::Hold(pump_); }
 
   // Waits, not for long, until every server has acknowledged what was pushed.
   void drain();
@@ -104,6 +115,8 @@ class PsClient final : public Exchange {
   mutable std::mutex wait_mutex_;
   std::string waiting_for_;
   TimePoint waiting_since_;
+
+  Pump pump_;  // last: its thread uses all of the above
 };
 
 }  // namespace paceline

@@ -4,6 +4,7 @@
 #include "model/registry.h"
 #include "model/torch/alexnet.h"
 #include "model/torch/image_quality.h"
+#include "model/torch/memory.h"
 #include "model/torch/script.h"
 #include "model/torch/sentiment.h"
 #include "model/torch/translation.h"
@@ -12,6 +13,7 @@
 namespace paceline {
 
 extern "C" void paceline_plugin_start() {
+  keep_freed_memory();
   register_weight_writer(write_weights);
   register_model("alexnet",
                  [](const ModelSetup& setup) { return std::make_unique<AlexNet>(setup); });

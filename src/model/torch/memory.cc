@@ -1,0 +1,14 @@
+#include "model/torch/memory.h"
+
+#include <malloc.h>
+
+#include <limits>
+
+namespace paceline {
+
+void keep_freed_memory() {
+  ::mallopt(M_MMAP_MAX, 0);
+  ::mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+}
+
+}  // namespace paceline

@@ -1,0 +1,66 @@
+#include "exchange/ps/pump.h"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <stdexcept>
+
+namespace paceline {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(30);
+
+void never(const std::string& reason) {
+  ADD_FAILURE() << reason;
+}
+
+TEST(Pump, RunsTheLoopWhileItsOwnerDoesNot) {
+  Loop loop(Duration::zero());
+  Pump pump(loop, never);
+  pump.start();
+  for (int round = 0; round < 100; ++round) {
+    std::promise<std::thread::id> ran;
+    loop.post([&] { ran.set_value(std::this_thread::get_id()); });
+    auto by = ran.get_future();
+    ASSERT_EQ(by.wait_for(kPatience), std::future_status::ready);
+    EXPECT_NE(by.get(), std::this_thread::get_id());
+    const Pump::Hold hold(pump);
+  }
+}
+
+TEST(Pump, LeavesTheLoopToWhoHoldsIt) {
+  Loop loop(Duration::zero());
+  Pump pump(loop, never);
+  pump.start();
+  for (int round = 0; round < 100; ++round) {
+    const Pump::Hold hold(pump);
+    const Pump::Hold again(pump);
+    int plain = 0;  // no other thread may touch it: the thread sanitizer would see that
+    for (int i = 0; i < 10; ++i) loop.post([&] { ++plain; });
+    EXPECT_TRUE(loop.run_until([&] { return plain == 10; }, Clock::now() + kPatience));
+  }
+}
+
+TEST(Pump, WithoutAThreadTheLoopIsTheOwners) {
+  Loop loop(Duration::zero());
+  Pump pump(loop, never);
+  const Pump::Hold hold(pump);
+  bool ran = false;
+  loop.post([&] { ran = true; });
+  EXPECT_TRUE(loop.run_until([&] { return ran; }, Clock::now() + kPatience));
+}
+
+TEST(Pump, TellsWhatAHandlerThrew) {
+  Loop loop(Duration::zero());
+  std::promise<std::string> told;
+  Pump pump(loop, [&](const std::string& reason) { told.set_value(reason); });
+  pump.start();
+  loop.post([] { throw std::runtime_error("broken"); });
+  auto reason = told.get_future();
+  ASSERT_EQ(reason.wait_for(kPatience), std::future_status::ready);
+  EXPECT_EQ(reason.get(), "broken");
+  const Pump::Hold hold(pump);  // it can still be taken
+}
+
+}  // namespace
+}  // namespace paceline
