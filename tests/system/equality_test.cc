@@ -51,6 +51,42 @@ TEST_P(Equality, BitForBitWhenDeterministic) {
   }
 }
 
+// From 1 MiB on, a thread of the worker sends and receives while it computes.
+using LargeModel = SyntheticRun;
+const Arguments kLarge = {"--synthetic-width",
+                          "30000",
+                          "--synthetic-examples",
+                          "400",
+                          "--batch",
+                          "40",
+                          "--epochs",
+                          "2",
+                          "--rate",
+                          "0.001"};
+
+TEST_F(LargeModel, EndsWithTheSameWeights) {
+  const auto with = [&](Arguments more) {
+    more.insert(more.end(), kLarge.begin(), kLarge.end());
+    return more;
+  };
+  run("one", with({"--exchange", "local", "--workers", "1"}));
+  run("ps", with({"--workers", "2", "--servers", "2"}));
+  run("halves", with({"--workers", "2", "--wire", "bf16"}));
+  run("ssp", with({"--workers", "2", "--mode", "ssp"}));
+  EXPECT_LT(difference(parameters("one"), parameters("ps")), 1e-4);
+  EXPECT_LT(difference(parameters("one"), parameters("halves")), 0.05);
+  EXPECT_EQ(summary("ssp")["examples"], 800);
+}
+
+TEST_F(LargeModel, EndsCleanlyWhenItsGradientIsNotFinite) {
+  Arguments arguments = train("run", {"--servers", "2"});
+  arguments.insert(arguments.end(), kLarge.begin(), kLarge.end());
+  arguments.back() = "1e38";
+  const Result result = paceline(arguments);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.output.find("not finite"), std::string::npos) << result.output;
+}
+
 INSTANTIATE_TEST_SUITE_P(Workers, Equality, ::testing::Values(1, 2, 3, 5));
 
 }  // namespace
