@@ -56,6 +56,15 @@ NamedSettings named_by(const std::map<std::string, std::string>& flags) {
   return named;
 }
 
+// A file of prepared reviews knows how many words it has: better than a recipe.
+void adopt_prepared(const std::map<std::string, std::string>& flags, RunConfig& config) {
+  if (config.data.name != "reviews" || flags.contains("resume")) return;
+  const auto size = prepared_size(config.data.text);
+  if (!size) return;
+  if (!flags.contains("vocabulary")) config.data.text.vocabulary = size->vocabulary;
+  if (!flags.contains("length")) config.data.text.length = size->length;
+}
+
 }  // namespace
 
 RunConfig resolve(const ConfigSources& sources, const Environment& environment) {
@@ -64,7 +73,7 @@ RunConfig resolve(const ConfigSources& sources, const Environment& environment) 
   choose_data_dir(config.data, environment);
   if (config.run_dir.empty()) config.run_dir = default_run_dir(config.recipe, environment.now);
   config.order.seed = config.seed;
-  if (config.data.name == "reviews") adopt_prepared(config.data.text);
+  adopt_prepared(sources.flags, config);
   // Written down as it is now: a run that is resumed with more workers must not step further.
   if (config.reduction == Reduction::kSum && config.sum_factor == 0) {
     config.sum_factor = static_cast<double>(config.workers);

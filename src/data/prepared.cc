@@ -16,6 +16,9 @@ namespace paceline {
 namespace {
 
 constexpr std::uint32_t kVersion = 1;
+constexpr hsize_t kMostWords = 1 << 24;  // what the settings allow
+constexpr hsize_t kLongestReview = 1 << 16;
+constexpr std::size_t kLongestWord = 1 << 12;
 constexpr const char* kVersionName = "paceline_reviews";
 constexpr std::array kPartNames = {"train", "validation", "test"};
 
@@ -74,7 +77,11 @@ struct PreparedReviews::Impl {
     std::uint32_t version = 0;
     if (H5Aexists(file, kVersionName) > 0) {
       const Attribute attribute(H5Aopen(file, kVersionName, H5P_DEFAULT));
-      H5Aread(attribute, H5T_NATIVE_UINT32, &version);
+      const Space space(H5Aget_space(attribute));
+      if (H5Sget_simple_extent_npoints(space) != 1 ||
+          H5Aread(attribute, H5T_NATIVE_UINT32, &version) < 0) {
+        refuse(fmt::format("its attribute '{}' is not a number", kVersionName));
+      }
     }
     if (version == kVersion) return;
     refuse(version == 0 ? "an HDF5 file, but not of prepared reviews: it has no attribute '" +
@@ -92,6 +99,7 @@ struct PreparedReviews::Impl {
       refuse("'vocabulary' is not a list of words of a fixed size");
     }
     const std::size_t width = H5Tget_size(type);
+    if (shape[0] > kMostWords || width > kLongestWord) refuse("'vocabulary' is too large");
     std::vector<char> text(width * shape[0]);
     if (!text.empty() && H5Dread(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) {
       refuse("'vocabulary' cannot be read: the file is damaged");
@@ -105,8 +113,11 @@ struct PreparedReviews::Impl {
   std::uint32_t length_of(const std::string& part) const {
     const auto ids = shape_of(open(part + "/ids"));
     const auto labels = shape_of(open(part + "/labels"));
-    if (ids.size() != 2 || labels.size() != 1 || ids[0] != labels[0] || ids[1] == 0) {
+    if (ids.size() != 2 || labels.size() != 1 || ids[0] != labels[0]) {
       refuse(fmt::format("'{}' does not have as many labels as rows of ids", part));
+    }
+    if (ids[1] == 0 || ids[1] > kLongestReview) {
+      refuse(fmt::format("'{}/ids' has rows of {} numbers", part, ids[1]));
     }
     return static_cast<std::uint32_t>(ids[1]);
   }
@@ -195,6 +206,12 @@ void PreparedReviews::for_each(PreparedPart part, const Visit& visit) const {
             fmt::format("label {} of '{}' is {}, and must be 0 or 1", first + i, name, truth[i]));
       }
       const auto padding = std::ranges::find(row, Vocabulary::kPadding);
+      if (std::any_of(padding, row.end(), [](std::int32_t token) { return token != 0; })) {
+        impl_->refuse(
+            fmt::format("row {} of '{}/ids' has words behind its padding, which goes "
+                        "to the end",
+                        first + i, name));
+      }
       visit(row.first(static_cast<std::size_t>(padding - row.begin())), truth[i]);
     }
   }

@@ -181,10 +181,17 @@ bool is_prepared(TextKind kind, const TextOptions& options, Split split) {
 void for_each_prepared(const TextOptions& options, Split split, std::uint64_t limit,
                        const PreparedReviews::Visit& visit) {
   const bool shared = options.test_file.empty();
-  const PreparedReviews file(split == Split::kTest && !shared ? options.test_file : options.file);
+  const fs::path& path = split == Split::kTest && !shared ? options.test_file : options.file;
+  const PreparedReviews file(path);
   if (file.numbers() > options.vocabulary) {
-    throw DataError("{} has {} numbers for words: set --vocabulary to no less",
-                    options.file.string(), format_count(file.numbers()));
+    throw DataError("{} has {} numbers for words: set --vocabulary to no less", path.string(),
+                    format_count(file.numbers()));
+  }
+  if (path != options.file &&
+      (!PreparedReviews::is_one(options.file) ||
+       PreparedReviews(options.file).vocabulary().words() != file.vocabulary().words())) {
+    throw DataError("{} and {} number different words: prepare both together",
+                    options.file.string(), path.string());
   }
   std::uint64_t left = split == Split::kTrain && limit > 0 ? limit : UINT64_MAX;
   const auto take = [&](std::span<const std::int32_t> tokens, std::int32_t label) {
@@ -325,12 +332,10 @@ std::span<const std::int32_t> sequence_of(const std::uint8_t* row, std::size_t n
   return {at + 1, static_cast<std::size_t>(*at)};
 }
 
-void adopt_prepared(TextOptions& options) {
-  if (!PreparedReviews::is_one(options.file)) return;
+std::optional<PreparedSize> prepared_size(const TextOptions& options) {
+  if (!PreparedReviews::is_one(options.file)) return std::nullopt;
   const PreparedReviews file(options.file);
-  const TextOptions defaults;
-  if (options.vocabulary == defaults.vocabulary) options.vocabulary = file.numbers();
-  if (options.length == defaults.length) options.length = file.length();
+  return PreparedSize{file.numbers(), file.length()};
 }
 
 std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, Split split,

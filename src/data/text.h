@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -37,8 +38,12 @@ struct TextOptions {
   bool balanced = false;  // examples of rare labels weigh more, so that all labels weigh the same
 };
 
-// What a prepared file says of its words, where the options have their defaults.
-void adopt_prepared(TextOptions& options);
+// What a prepared file says of its words; nothing when it is a file of texts.
+struct PreparedSize {
+  std::uint32_t vocabulary = 0;
+  std::uint32_t length = 0;
+};
+std::optional<PreparedSize> prepared_size(const TextOptions& options);
 
 // Sequence `number` of a row.
 std::span<const std::int32_t> sequence_of(const std::uint8_t* row, std::size_t number);

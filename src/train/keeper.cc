@@ -43,7 +43,7 @@ Keeper::Keeper(const RoleContext& role, const RunParts& parts, std::function<voi
       loop_, line_options(role_, "server", listener_->address().text()), std::move(events));
   thread_ = std::thread([this] {
     line_->start();
-    reports_ = loop_.every(std::chrono::milliseconds(100), [this] { report(false); });
+    reports_ = loop_.every(std::chrono::milliseconds(100), [this] { report(); });
     loop_.run();
   });
 }
@@ -87,6 +87,7 @@ void Keeper::step_done(std::uint64_t version, const Loss& loss, bool skipped,
   changed_.wait(lock, [this] { return pins_.size() < kMostPins || over_ || asked_to_stop_; });
   pins_.insert(version);
   wire::Complete complete = std::exchange(sums_, {});
+  complete.set_version(version);  // report() may have taken what was summed during the wait
   complete.set_pinned(true);
   lock.unlock();
   loop_.post([this, version, content = copy(values, state), complete] {
@@ -110,7 +111,7 @@ void Keeper::stopped(std::uint64_t version, std::span<const float> values,
 
 // ---- the keeper's own ------------------------------------------------------------------
 
-void Keeper::report(bool) {
+void Keeper::report() {
   wire::Complete complete;
   {
     const std::lock_guard lock(mutex_);

@@ -36,7 +36,7 @@ class Keeper {
 
  private:
   void told(wire::Type type, std::string_view meta);
-  void report(bool pinned);
+  void report();
   std::shared_ptr<const PinnedVersion> copy(std::span<const float> values,
                                             std::span<const float> state) const;
   void tell_stopped();

@@ -40,6 +40,7 @@ class DeterministicShare {
     tile_.labels.assign(batch.labels.begin() + at, batch.labels.begin() + end);
     tile_.width = batch.width;
     tile_.weight = static_cast<double>(count);
+    tile_.weights.clear();
     if (batch.weights.empty()) return;
     tile_.weights.assign(batch.weights.begin() + at, batch.weights.begin() + end);
     tile_.weight = std::accumulate(tile_.weights.begin(), tile_.weights.end(), 0.0);

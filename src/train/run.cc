@@ -56,6 +56,16 @@ bool is_complete(const fs::path& run_dir) {
   return summary.is_object() && summary.value("status", "") == "complete";
 }
 
+// What can be computed again is kept for a run that goes on, not for one that is over.
+void remove_features(const fs::path& run_dir) {
+  std::error_code ignored;
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(run_dir, ignored)) {
+    if (entry.path().filename().string().starts_with("features-")) files.push_back(entry.path());
+  }
+  for (const fs::path& file : files) fs::remove(file, ignored);
+}
+
 // The lock on it is taken. A run that ended before its first checkpoint makes room.
 void fill_run_dir(const fs::path& dir, const fs::path& resume) {
   std::error_code ignored;
@@ -69,7 +79,10 @@ void fill_run_dir(const fs::path& dir, const fs::path& resume) {
     fs::remove(dir / "metrics.jsonl", ignored);
   }
   fs::remove(dir / "summary.json", ignored);  // it tells of the run before
-  if (resume != dir) fs::remove(dir / "checkpoints" / "start.ckpt", ignored);
+  if (resume != dir) {
+    fs::remove(dir / "checkpoints" / "start.ckpt", ignored);
+    remove_features(dir);
+  }
   make_folder(dir / "logs");
   make_folder(dir / "checkpoints");
 }
@@ -124,16 +137,6 @@ void start_from_another(const RunConfig& config, Reporter& reporter) {
     reporter.notice(fmt::format("{} has no {} of this shape: these start anew",
                                 config.init.string(), join(anew, ", ")));
   }
-}
-
-// What can be computed again is kept for a run that goes on, not for one that is over.
-void remove_features(const fs::path& run_dir) {
-  std::error_code ignored;
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(run_dir, ignored)) {
-    if (entry.path().filename().string().starts_with("features-")) files.push_back(entry.path());
-  }
-  for (const fs::path& file : files) fs::remove(file, ignored);
 }
 
 }  // namespace

@@ -62,9 +62,10 @@ TEST_F(Prepared, ReviewsAreReadWithoutTheirPadding) {
 
 TEST_F(Prepared, TheFileSaysHowManyWordsThereAre) {
   write_three();
-  adopt_prepared(options_);
-  EXPECT_EQ(options_.vocabulary, 7U);
-  EXPECT_EQ(options_.length, 3U);
+  const auto size = prepared_size(options_);
+  ASSERT_TRUE(size.has_value());
+  EXPECT_EQ(size->vocabulary, 7U);
+  EXPECT_EQ(size->length, 3U);
   const auto words = vocabularies_of(TextKind::kReviews, options_, 0);
   ASSERT_EQ(words.size(), 1U);
   EXPECT_EQ(words[0].number("Übel"), 6);
@@ -72,9 +73,6 @@ TEST_F(Prepared, TheFileSaysHowManyWordsThereAre) {
   chosen.file = options_.file;
   chosen.vocabulary = 50;
   chosen.length = 2;
-  adopt_prepared(chosen);
-  EXPECT_EQ(chosen.vocabulary, 50U);
-  EXPECT_EQ(chosen.length, 2U);
   chosen.cut = TextCut::kStart;
   chosen.test_share = 0;
   const auto cut = open_texts(TextKind::kReviews, chosen, Split::kTrain, 0, "reviews");
@@ -134,7 +132,13 @@ TEST_F(Prepared, WhatIsWrongIsNamed) {
   EXPECT_THAT(error(), HasSubstr("row 1 of 'train/ids' has the number 5, and there are 1 words"));
   PreparedFile(options_.file).version(1).words({"a"}).part("train", 1, {4}, {7});
   EXPECT_THAT(error(), HasSubstr("label 0 of 'train' is 7"));
+  PreparedFile(options_.file).version(1).words({"a"}).part("train", 3, {0, 0, 4}, {1});
+  EXPECT_THAT(error(), HasSubstr("row 0 of 'train/ids' has words behind its padding"));
   write_three();
+  options_.test_file = folder_ / "other.h5";
+  PreparedFile(options_.test_file).version(1).words({"bad", "good"}).part("train", 1, {4}, {1});
+  EXPECT_THAT(data_error_of([&] { open(Split::kTest); }), HasSubstr("number different words"));
+  options_.test_file.clear();
   options_.vocabulary = 6;
   EXPECT_THAT(error(), HasSubstr("has 7 numbers for words: set --vocabulary"));
   std::string bytes = read_text(options_.file);

@@ -50,6 +50,15 @@ TEST_F(AllReduceRun, EndsWithTheWeightsOfOneProcess) {
   }
 }
 
+// Epochs that are shorter than their tests wait for these; none is left out.
+TEST_F(AllReduceRun, TestsEveryEpochHoweverShort) {
+  run("run", {"--exchange", "allreduce", "--workers", "2", "--synthetic-examples", "100",
+              "--synthetic-test-examples", "40000", "--epochs", "60", "--checkpoint-every", "0"});
+  const nlohmann::json epochs = summary("run")["epoch_results"];
+  ASSERT_EQ(epochs.size(), 60U);
+  for (const nlohmann::json& epoch : epochs) EXPECT_TRUE(epoch["test_accuracy"].is_number());
+}
+
 TEST_F(AllReduceRun, IsResumedWithAnotherNumberOfWorkers) {
   PacelineProcess process(dir_.path(), endless("first"));
   ASSERT_TRUE(has_begun("first"));

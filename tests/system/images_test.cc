@@ -78,6 +78,16 @@ TEST_F(ImagesRun, AnUnreadableImageIsSkippedCountedAndNamed) {
               summary("local")["train_loss"].get<double>(), 1e-5);
 }
 
+TEST_F(ImagesRun, AnUnreadableImageLeavesTheSameBitsHoweverItIsCut) {
+  write_atomically(file("dark", 2), "this is no image");
+  for (const char* workers : {"1", "2"}) {
+    const Result result = paceline(images(workers, {"--workers", workers, "--deterministic"}));
+    ASSERT_EQ(result.code, 0) << result.output;
+    EXPECT_EQ(summary(workers)["unreadable"], 1);
+  }
+  EXPECT_EQ(parameters("1"), parameters("2"));
+}
+
 TEST_F(ImagesRun, TooManyUnreadableImagesEndTheRun) {
   for (int i = 0; i < 40; i += 2) write_atomically(file("dark", i), "this is no image");
   const Result result = paceline(images("run", {}));

@@ -121,6 +121,7 @@ void LocalHub::reduce(std::uint32_t rank, std::uint64_t step, Spin& spin) {
           count(worker->loss());
           if (worker->loss().examples > 0) contributors_.push_back(worker);
         }
+        step_scale_ = step_weight_ > 0 ? 1 : 0;  // none of its examples could be read
         if (options_.deterministic) {
           merge_trees();
           if (whole) step_scale_ = decide(options_.rules.measure(summed_), step_weight_, step);
@@ -214,10 +215,10 @@ class LocalHub::Asynchronous final : public Worker {
   std::span<const float> parameters() const override { return view_.as_floats(); }
 
   void finish(const Loss& loss, const TreeSum*) override {
-    const double scale =
-        hub_.options_.rules.look()
-            ? hub_.decide(hub_.options_.rules.measure(gradient_.as_floats()), loss.weight, step_)
-            : 1;
+    double scale = loss.weight > 0 ? 1 : 0;
+    if (hub_.options_.rules.look()) {
+      scale = hub_.decide(hub_.options_.rules.measure(gradient_.as_floats()), loss.weight, step_);
+    }
     if (scale != 0) update(loss.weight, scale);
     hub_.count(loss);
     hub_.done_[step_ % hub_.done_.size()].store(true, std::memory_order_relaxed);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "model/torch/images.h"
 
 namespace paceline {
@@ -55,8 +56,10 @@ void ImageQuality::freeze(std::span<const float> values) {
   std::copy(values.begin(), values.end(), frozen_values_.as_floats().begin());
   frozen_.bind(frozen_values_.as_floats(), {});
   if (setup_.cache.empty()) return;
-  // Named for what they were computed with, so that a folder may be used again.
-  const std::string key = digest_of(values);
+  // Named for what they were computed with, so that a run may be resumed with other images.
+  const DatasetInfo& data = setup_.data;
+  const std::string key = digest(
+      fmt::format("{} {} {} {}", digest_of(values), data.name, data.examples, data.image.height));
   train_features_ = FeatureCache(setup_.cache / ("features-train-" + key), Backbone::kFeatures);
   test_features_ = FeatureCache(setup_.cache / ("features-test-" + key), Backbone::kFeatures);
 }

@@ -35,9 +35,14 @@ TEST(Pump, LeavesTheLoopToWhoHoldsIt) {
   for (int round = 0; round < 100; ++round) {
     const Pump::Hold hold(pump);
     const Pump::Hold again(pump);
-    int plain = 0;  // no other thread may touch it: the thread sanitizer would see that
-    for (int i = 0; i < 10; ++i) loop.post([&] { ++plain; });
-    EXPECT_TRUE(loop.run_until([&] { return plain == 10; }, Clock::now() + kPatience));
+    int ran = 0;
+    for (int i = 0; i < 10; ++i) {
+      loop.post([&, owner = std::this_thread::get_id()] {
+        EXPECT_EQ(std::this_thread::get_id(), owner);
+        ++ran;
+      });
+    }
+    EXPECT_TRUE(loop.run_until([&] { return ran == 10; }, Clock::now() + kPatience));
   }
 }
 
