@@ -36,6 +36,10 @@ Address parse_tcp(std::string_view text) {
 
 }  // namespace
 
+Address neighbour_of(const Address& tcp) {
+  return {Address::Kind::kUnix, "@paceline-" + tcp.text(), 0};
+}
+
 std::string Address::text() const {
   if (kind == Kind::kUnix) return fmt::format("{}{}", kUnix, host);
   if (host.find(':') != std::string::npos) return fmt::format("{}[{}]:{}", kTcp, host, port);

@@ -1,5 +1,6 @@
 #include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -95,11 +96,33 @@ Connected connect_before(const Address& address, TimePoint deadline) {
   }
 }
 
+// Somebody else might have taken the name.
+bool is_ours(int descriptor) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  return ::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+         peer.uid == ::geteuid();
+}
+
+std::optional<Connected> take_short_cut(const Address& address) {
+  const Address neighbour = neighbour_of(address);
+  if (neighbour.host.size() > kLongestUnixPath) return std::nullopt;  // nobody listens there
+  const Endpoint endpoint = resolve(neighbour).front();
+  Descriptor descriptor = open_socket(endpoint);
+  const bool there = descriptor.valid() &&
+                     ::connect(descriptor.get(), endpoint.get(), endpoint.size) == 0 &&
+                     is_ours(descriptor.get());
+  if (!there) return std::nullopt;
+  return Connected{descriptor.take(), endpoint.family()};
+}
+
 }  // namespace
 
 std::shared_ptr<Link> connect(Loop& loop, const Address& address, const LinkOptions& options,
                               LinkHandler& handler, TimePoint deadline) {
-  const Connected socket = connect_before(address, deadline);
+  std::optional<Connected> near;
+  if (options.short_cut && address.kind == Address::Kind::kTcp) near = take_short_cut(address);
+  const Connected socket = near ? *near : connect_before(address, deadline);
   tune(socket.descriptor, socket.family, options.socket_buffer);
   const std::string peer = address.text().substr(address.text().find(':') + 1);
   auto link = std::make_shared<SocketLink>(

@@ -20,16 +20,18 @@ namespace {
 Endpoint unix_endpoint(const std::string& path) {
   Endpoint endpoint;
   auto* address = reinterpret_cast<sockaddr_un*>(&endpoint.storage);
-  const std::size_t limit = sizeof(address->sun_path) - 1;
-  if (path.size() > limit) {
+  if (path.size() > kLongestUnixPath) {
     throw CommError(
         "{}: the path of a Unix socket has at most {} bytes, this one {}; choose a "
         "shorter directory for the run",
-        path, limit, path.size());
+        path, kLongestUnixPath, path.size());
   }
   address->sun_family = AF_UNIX;
   std::memcpy(address->sun_path, path.c_str(), path.size() + 1);
-  endpoint.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + 1);
+  const bool named = path.starts_with('@');  // instead of a path: a zero, and no zero at the end
+  if (named) address->sun_path[0] = '\0';
+  const std::size_t bytes = path.size() + (named ? 0 : 1);
+  endpoint.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + bytes);
   return endpoint;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <string>
 #include <vector>
@@ -9,6 +10,8 @@
 #include "net/socket.h"
 
 namespace paceline {
+
+inline constexpr std::size_t kLongestUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 
 struct Endpoint {
   sockaddr_storage storage{};

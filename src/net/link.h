@@ -60,6 +60,9 @@ struct LinkOptions {
   // Bytes of kernel buffer in each direction, 0 for what the system chooses. Larger buffers
   // are slower (what is in them has left the cache) and let nothing overtake.
   int socket_buffer = 512 << 10;
+  // TCP: neighbours on the same host meet at a Unix socket, which costs half as much. Both ends
+  // must want it; see neighbour_of() in socket.h.
+  bool short_cut = false;
 };
 
 class Link {

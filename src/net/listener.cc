@@ -34,6 +34,10 @@ constexpr auto kPauseAfterFailure = std::chrono::milliseconds(100);
   throw CommError("cannot listen on {}: {}", address.text(), errno_text(error));
 }
 
+bool has_file(const Address& address) {
+  return address.kind == Address::Kind::kUnix && !address.host.starts_with('@');
+}
+
 // A socket's file outlives a process that was killed; then nobody answers there.
 bool abandoned(const Endpoint& endpoint) {
   const Descriptor probe = open_socket(endpoint);
@@ -44,8 +48,7 @@ bool abandoned(const Endpoint& endpoint) {
 void bind_to(int descriptor, const Endpoint& endpoint, const Address& address) {
   if (::bind(descriptor, endpoint.get(), endpoint.size) == 0) return;
   const int error = errno;
-  const bool file = endpoint.family() == AF_UNIX && error == EADDRINUSE;
-  if (!file || !abandoned(endpoint)) fail(address, error);
+  if (!has_file(address) || error != EADDRINUSE || !abandoned(endpoint)) fail(address, error);
   ::unlink(address.host.c_str());
   if (::bind(descriptor, endpoint.get(), endpoint.size) != 0) fail(address, errno);
 }
@@ -88,7 +91,7 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
     if (address.kind == Address::Kind::kTcp) address.port = bound.port();
   }
   ~Impl() {
-    if (address.kind == Address::Kind::kUnix) ::unlink(address.host.c_str());
+    if (has_file(address)) ::unlink(address.host.c_str());
   }
 
   void wait();
@@ -141,8 +144,16 @@ void Listener::Impl::welcome(int descriptor, const Endpoint& peer) {
 
 Listener::Listener(Loop& loop, const Address& address, const LinkOptions& options, Accept accept,
                    bool insecure)
-    : impl_(std::make_shared<Impl>(loop, address, options, std::move(accept), insecure)) {
+    : impl_(std::make_shared<Impl>(loop, address, options, accept, insecure)) {
   impl_->wait();
+  if (!options.short_cut || address.kind != Address::Kind::kTcp) return;
+  try {
+    for_neighbours_ = std::make_shared<Impl>(loop, neighbour_of(impl_->address), options,
+                                             std::move(accept), insecure);
+    for_neighbours_->wait();
+  } catch (const CommError& error) {
+    spdlog::info("neighbours come by TCP: {}", error.what());
+  }
 }
 
 Listener::~Listener() = default;

@@ -1,8 +1,9 @@
 // Links over sockets: addresses, listening, connecting.
 //
-// An address is "tcp:HOST:PORT" (port 0: any free one) or "unix:PATH". Listeners bind to
-// loopback only, unless `insecure` is set: traffic is neither encrypted nor authenticated
-// until TLS fills the seam in byte_stream.h.
+// An address is "tcp:HOST:PORT" (port 0: any free one), "unix:PATH", or "unix:@NAME", which has
+// no file and is known in this network namespace only. Listeners bind to loopback only, unless
+// `insecure` is set: traffic is neither encrypted nor authenticated until TLS fills the seam in
+// byte_stream.h.
 #pragma once
 
 #include <functional>
@@ -25,6 +26,9 @@ struct Address {
   static Address parse(std::string_view text);  // throws ConfigError
 };
 
+// Where a listener on this TCP address is found by its neighbours, if it takes short cuts.
+Address neighbour_of(const Address& tcp);
+
 class Listener {
  public:
   // Called for each accepted connection: keeps the link and returns who handles it. The
@@ -42,6 +46,7 @@ class Listener {
  private:
   struct Impl;
   std::shared_ptr<Impl> impl_;
+  std::shared_ptr<Impl> for_neighbours_;  // who take the short cut
 };
 
 // Connects, trying again until `deadline` while nobody listens. Throws CommError naming

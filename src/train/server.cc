@@ -27,6 +27,7 @@ class ServerRole {
       : role_(role), parts_(make_parts(role.config)), loop_(role.config.spin) {
     LinkOptions options;
     options.run = run_id(role.digest);
+    options.short_cut = true;
     listener_ = std::make_unique<Listener>(
         loop_, own_address(), options,
         [this](std::shared_ptr<Link> link) -> LinkHandler* {

@@ -86,5 +86,58 @@ TEST(Connect, BothEndsNameTheirPeer) {
   EXPECT_THAT(server.link->peer(), HasSubstr("127.0.0.1:"));
 }
 
+TEST(Connect, NeighboursTakeTheShortCutIfBothWantIt) {
+  for (const bool listener_wants : {false, true}) {
+    for (const bool client_wants : {false, true}) {
+      Loop loop;
+      Recorder client;
+      Recorder server;
+      LinkOptions options;
+      options.short_cut = listener_wants;
+      const Listener listener(loop, Address::parse("tcp:127.0.0.1:0"), options,
+                              [&](std::shared_ptr<Link> link) {
+                                server.link = std::move(link);
+                                return &server;
+                              });
+      const TimePoint limit = Clock::now() + std::chrono::seconds(20);
+      options.short_cut = client_wants;
+      client.link = connect(loop, listener.address(), options, client, limit);
+      client.link->send(application_header(), "hello");
+      ASSERT_TRUE(loop.run_until([&] { return server.messages.size() == 1; }, limit));
+      EXPECT_EQ("tcp:" + client.link->peer(), listener.address().text());
+      const bool near = server.link->peer() == neighbour_of(listener.address()).host;
+      EXPECT_EQ(near, listener_wants && client_wants);
+    }
+  }
+}
+
+TEST(Connect, AHostWithALongNameHasNoShortCut) {
+  Loop loop;
+  Recorder handler;
+  LinkOptions options;
+  options.short_cut = true;
+  const Address far{Address::Kind::kTcp, std::string(120, 'x') + ".invalid", 4242};
+  try {
+    connect(loop, far, options, handler, Clock::now());
+    FAIL();
+  } catch (const CommError& error) {
+    EXPECT_THAT(error.what(), testing::Not(HasSubstr("Unix socket")));
+  }
+}
+
+TEST(Connect, TheShortCutEndsWithItsListener) {
+  Loop loop;
+  LinkOptions options;
+  options.short_cut = true;
+  Address free;
+  {
+    const Listener listener(loop, Address::parse("tcp:127.0.0.1:0"), options,
+                            [](std::shared_ptr<Link>) { return nullptr; });
+    free = listener.address();
+    EXPECT_THAT(failure(neighbour_of(free), milliseconds(5)), "connected");
+  }
+  EXPECT_THAT(failure(neighbour_of(free), milliseconds(5)), HasSubstr("Connection refused"));
+}
+
 }  // namespace
 }  // namespace paceline

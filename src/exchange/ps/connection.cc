@@ -13,6 +13,7 @@ PsConnection::PsConnection(Loop& loop, PsAddress address, Events events, TimePoi
     : loop_(loop), address_(std::move(address)), events_(std::move(events)) {
   LinkOptions options;
   options.run = address_.run;
+  options.short_cut = true;
   for (const wire::ServerAt& server : address_.servers) {
     links_.push_back(connect(loop_, Address::parse(server.address()), options, *this, deadline));
     FrameHeader hello;
