@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "model/torch/winograd.h"
 
 namespace paceline {
 namespace {
@@ -95,7 +96,13 @@ torch::Tensor Convolution::forward(const torch::Tensor& input, const Pass& pass)
   return in_graph(*this, input, pass);
 }
 
+bool Convolution::by_winograd(const torch::Tensor& input, const Pass& pass) const {
+  return input.is_cpu() && pass.precision == Precision::kFloat &&
+         suits_winograd(shape_.in, shape_.out, shape_.kernel, shape_.stride);
+}
+
 torch::Tensor Convolution::compute(const torch::Tensor& input, const Pass& pass) const {
+  if (by_winograd(input, pass)) return winograd(input, weight(pass), bias(pass), shape_.padding);
   return at::conv2d(pass.rounded(input), pass.rounded(weight(pass)), pass.rounded(bias(pass)),
                     shape_.stride, shape_.padding)
       .to(torch::kFloat32);
@@ -103,6 +110,14 @@ torch::Tensor Convolution::compute(const torch::Tensor& input, const Pass& pass)
 
 torch::Tensor Convolution::backward(const torch::Tensor& error, const torch::Tensor& input,
                                     bool wanted, const Pass& pass) const {
+  if (by_winograd(input, pass)) {
+    const auto gradients = winograd_backward(error, input, weight(pass), shape_.padding, wanted);
+    torch::Tensor bias_gradient = pass.tensors.gradient(bias_);
+    at::sum_out(bias_gradient, error, {0, 2, 3});
+    pass.tensors.gradient(weight_).copy_(gradients.weight);
+    ready(pass);
+    return gradients.input;
+  }
   const std::int64_t stride[] = {shape_.stride, shape_.stride};
   const std::int64_t padding[] = {shape_.padding, shape_.padding};
   const std::int64_t dilation[] = {1, 1};

@@ -67,6 +67,8 @@ class Convolution : public Layer {
                          const Pass& pass) const;
 
  private:
+  bool by_winograd(const torch::Tensor& input, const Pass& pass) const;
+
   Shape shape_;
 };
 
