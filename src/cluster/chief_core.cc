@@ -157,6 +157,7 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
   } else if (member.role == Role::kServer) {
     stop_reason_ = what + "; its parameters are gone";
     stop_code_ = ExitCode::kCommunication;
+    send_all(Role::kWorker, failure());  // so that they know why they may go
     finish();
   } else if (member.role == Role::kEvaluator && !stopping_) {
     actions_.push_back(Notice{what + "; the run goes on without testing", true});

@@ -168,6 +168,7 @@ class ChiefCore {
   void open_next_epoch();
   void settle_epoch(std::uint64_t version);
   void end_early(const std::string& reason, ExitCode code);
+  wire::Stop failure() const;
   void stop_servers();
   bool all_quiet() const;  // the workers that live
   void stop_servers_if_quiet();

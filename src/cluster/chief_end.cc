@@ -35,11 +35,15 @@ void ChiefCore::end_early(const std::string& reason, ExitCode code) {
   stop_reason_ = reason;
   stop_code_ = code;
   if (!started_) return finish();
-  wire::Stop stop;
-  stop.set_reason(reason);
-  stop.set_failed(true);
-  send_all(Role::kWorker, stop);
+  send_all(Role::kWorker, failure());
   stop_servers();
+}
+
+wire::Stop ChiefCore::failure() const {
+  wire::Stop stop;
+  stop.set_reason(stop_reason_);
+  stop.set_failed(true);
+  return stop;
 }
 
 void ChiefCore::stop_servers() {

@@ -23,7 +23,7 @@ Keeper::Keeper(const RoleContext& role, const RunParts& parts, std::function<voi
       stop_(std::move(stop)),
       loop_(Duration::zero()),
       server_(parts.chunks, role.digest) {
-  role_.name = "keeper";
+  role_.name = "keeper in " + role.name;
   LinkOptions options;
   options.run = run_id(role.digest);
   listener_ = std::make_unique<Listener>(

@@ -43,6 +43,8 @@ class RingWorkerRole final : private RingNotes {
           train(begin);
           quiet_ = true;
         });
+    const std::lock_guard lock(mutex_);
+    if (!failure_.empty()) throw CommError("the run has failed: {}", failure_);
   }
 
  private:
@@ -57,19 +59,24 @@ class RingWorkerRole final : private RingNotes {
     }
     if (type != wire::STOP) return false;
     const auto stop = parsed<wire::Stop>(meta);
-    if (stop.failed()) failure_ = stop.reason();
+    if (stop.failed()) {
+      const std::lock_guard lock(mutex_);
+      failure_ = stop.reason();
+    }
     abort(stop.reason());
     return true;
   }
 
   wire::Heartbeat beat() {
+    LinkCounters carried;
     {
       const std::lock_guard lock(mutex_);
       if (exchange_) carried_ = exchange_->counters();
+      carried = carried_;
     }
-    wire::Heartbeat beat = figures(carried_);
+    wire::Heartbeat beat = figures(carried);
     add_figures(counts_, beat);
-    add_unreadable(*dataset_, beat);
+    unreadable_.tell(*beat.mutable_unreadable());
     beat.set_quiet(quiet_);
     return beat;
   }
@@ -130,6 +137,19 @@ class RingWorkerRole final : private RingNotes {
     ring_options.wire = role_.config.wire;
     spdlog::info("begins at version {}, rank {} of a ring of {}", begin.version(),
                  ring_options.rank, ring_options.size);
+    try {
+      train_in(ring_options, options);
+    } catch (const CommError&) {
+      // The ring knows that somebody is gone; who it is, the chief will say.
+      std::unique_lock lock(mutex_);
+      const Duration patience = role_.config.member_timeout + 2 * role_.config.heartbeat;
+      if (!changed_.wait_for(lock, patience, [this] { return aborted_; })) throw;
+    }
+    spdlog::info("ends after {} shares, {} examples", counts_.shares.load(),
+                 counts_.examples.load());
+  }
+
+  void train_in(const RingOptions& ring_options, const AllReduceOptions& options) {
     Ring ring(ring_options, *this);
     Buffer values = Buffer::floats(parts_.chunks.floats());
     Buffer state = Buffer::floats(parts_.chunks.floats() * Optimizer(options.optimizer).slots());
@@ -141,10 +161,8 @@ class RingWorkerRole final : private RingNotes {
                       counts_);
     } catch (const CommError&) {
       close_exchange();
-      if (!aborted_) throw;
+      throw;
     }
-    spdlog::info("ends after {} shares, {} examples", counts_.shares.load(),
-                 counts_.examples.load());
     close_exchange();
   }
 
@@ -188,13 +206,14 @@ class RingWorkerRole final : private RingNotes {
   RoleContext role_;
   RunParts parts_;
   std::unique_ptr<Dataset> dataset_;
+  UnreadableFiles unreadable_{*dataset_};
   LoopCounts counts_;
   std::atomic<bool> quiet_ = false;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::map<std::string, std::string> notes_;
   bool aborted_ = false;
-  std::string failure_;
+  std::string failure_;  // of the run, as the chief says it
   std::unique_ptr<AllReduce> exchange_;
   LinkCounters carried_;  // over the ring
   Member member_;

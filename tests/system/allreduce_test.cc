@@ -9,6 +9,7 @@
 namespace paceline {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 void expect_close(const std::vector<float>& a, const std::vector<float>& b) {
@@ -78,15 +79,24 @@ TEST_F(AllReduceRun, IsResumedWithAnotherNumberOfWorkers) {
   expect_close(parameters("second"), parameters("whole"));
 }
 
-TEST_F(AllReduceRun, AKilledWorkerEndsItAndIsNamed) {
-  PacelineProcess process(dir_.path(), endless("run"));
-  ASSERT_TRUE(has_begun("run"));
-  const auto roles = process.roles("", 5);
-  ::kill(process.roles("worker2", 1)[0], SIGKILL);
-  EXPECT_EQ(process.wait(), 4) << process.output();
-  EXPECT_THAT(process.output(), HasSubstr("worker2"));
-  for (const pid_t role : roles) EXPECT_FALSE(alive(role));
-  EXPECT_EQ(summary("run")["status"], "incomplete");
+// One of them keeps what is learned; which, is a matter of who came first.
+TEST_F(AllReduceRun, AKilledWorkerEndsItAndIsNamedByAll) {
+  for (const std::string lost : {"worker0", "worker1", "worker2"}) {
+    PacelineProcess process(dir_.path(), endless("run-" + lost));
+    ASSERT_TRUE(has_begun("run-" + lost));
+    const auto roles = process.roles("", 5);
+    ::kill(process.roles(lost, 1)[0], SIGKILL);
+    EXPECT_EQ(process.wait(), 4) << process.output();
+    EXPECT_THAT(process.output(), HasSubstr(lost + " is lost"));
+    for (const std::string other : {"worker0", "worker1", "worker2"}) {
+      if (other == lost) continue;
+      EXPECT_THAT(read_text(path("run-" + lost) / "logs" / (other + ".log")),
+                  AllOf(HasSubstr("the run has failed"), HasSubstr(lost + " is lost")))
+          << other;
+    }
+    for (const pid_t role : roles) EXPECT_FALSE(alive(role));
+    EXPECT_EQ(summary("run-" + lost)["status"], "incomplete");
+  }
 }
 
 TEST_F(AllReduceRun, AStoppedWorkerEndsItWithinTheDeadline) {
