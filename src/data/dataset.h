@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/buffer.h"
@@ -62,6 +63,10 @@ struct DatasetInfo {
 
 enum class Split { kTrain, kTest };
 
+// For data of one part: whether an example belongs to its test part. By a hash, so that equal
+// examples are on the same side.
+bool is_for_test(std::string_view example, double test_share);
+
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -69,7 +74,7 @@ class Dataset {
   // Fills all of `batch` but its examples and its epoch, re-using its memory. Throws
   // DataError when a source cannot be read.
   virtual void read(std::span<const std::uint64_t> examples, Batch& batch) const = 0;
-  // Files that could not be read so far, whose examples weigh nothing; in alphabetical order.
+  // Files that could not be read so far, whose examples weigh nothing, as they were found.
   virtual std::vector<std::string> unreadable() const { return {}; }
 };
 

@@ -108,9 +108,8 @@ Listing list_split(const ImageFolders& folders, Split split, std::uint64_t limit
   }
   listing.files = list_files(listing.folder, listing.classes);
   if (!own_tests) {
-    const auto bound = static_cast<std::uint64_t>(folders.test_share * 0x1p32);
     std::erase_if(listing.files, [&](const ImageFile& file) {
-      return ((digest_bits(file.name) >> 32) < bound) != test;
+      return is_for_test(file.name, folders.test_share) != test;
     });
   }
   if (listing.files.empty()) {
@@ -200,7 +199,7 @@ class ImageFolder final : public Dataset {
 
   std::vector<std::string> unreadable() const override {
     const std::lock_guard lock(mutex_);
-    return {unreadable_.begin(), unreadable_.end()};
+    return as_found_;
   }
 
  private:
@@ -223,15 +222,8 @@ class ImageFolder final : public Dataset {
     const std::string file = (listing_.folder / listing_.files[example].name).string();
     if (unreadable_rule_ == Unreadable::kRefuse) throw DataError("cannot decode {}", file);
     const std::lock_guard lock(mutex_);
-    unreadable_.insert(file);
-    if (unreadable_.size() * 100 <= info_.examples) return;
-    std::vector<std::string> some(unreadable_.begin(), unreadable_.end());
-    some.resize(std::min<std::size_t>(some.size(), 3));
-    throw DataError(
-        "{}: {} of {} images cannot be decoded, which is more than 1 %: {}{}. Remove or repair "
-        "them",
-        info_.name, format_count(unreadable_.size()), format_count(info_.examples),
-        join(some, ", "), unreadable_.size() > some.size() ? ", …" : "");
+    if (unreadable_.insert(file).second) as_found_.push_back(file);
+    expect_few_unreadable(unreadable_, info_);
   }
 
   ImageDecoder decode_;
@@ -241,6 +233,7 @@ class ImageFolder final : public Dataset {
   DatasetInfo info_;
   mutable std::mutex mutex_;
   mutable std::set<std::string> unreadable_;
+  mutable std::vector<std::string> as_found_;
 };
 
 }  // namespace
@@ -255,6 +248,16 @@ std::vector<std::string> image_classes(const fs::path& folder) {
   if (classes.size() >= 2) return classes;
   throw DataError("{} has {}: the images of every class must be in a folder of its own",
                   folder.string(), classes.empty() ? "no folders in it" : "only one folder in it");
+}
+
+void expect_few_unreadable(const std::set<std::string>& files, const DatasetInfo& data) {
+  if (files.size() * 100 <= data.examples) return;
+  std::vector<std::string> some(files.begin(), files.end());
+  some.resize(std::min<std::size_t>(some.size(), 3));
+  throw DataError(
+      "{}: {} of {} images cannot be decoded, which is more than 1 %: {}{}. Remove or repair them",
+      data.name, format_count(files.size()), format_count(data.examples), join(some, ", "),
+      files.size() > some.size() ? ", …" : "");
 }
 
 std::unique_ptr<Dataset> open_image_folder(const ImageFolders& folders, const ImageOptions& options,

@@ -5,8 +5,7 @@
 // sample. Without a folder of its own the test part is chosen by a hash of the name.
 //
 // An image is decoded when a batch needs it, by the thread that reads the batch; nothing is
-// kept. One that cannot be decoded becomes black and weighs nothing. More than one in a
-// hundred such images are a DataError.
+// kept. One that cannot be decoded becomes black and weighs nothing.
 //
 // Decoding is the plugin's that needs OpenCV; see images/.
 #pragma once
@@ -15,6 +14,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -46,6 +46,11 @@ void register_image_decoder(ImageDecoder decoder);
 std::unique_ptr<Dataset> open_image_folder(const ImageFolders& folders, const ImageOptions& options,
                                            Split split, std::uint64_t limit,
                                            const std::string& name);
+
+// Throws DataError when so many files of the data cannot be decoded: more than one in a hundred.
+// A dataset does so when it finds one file too many; processes that share the data each find
+// some of them.
+void expect_few_unreadable(const std::set<std::string>& files, const DatasetInfo& data);
 
 // What opening would give: lists the files, but reads none.
 DatasetInfo estimate_image_folder(const ImageFolders& folders, const ImageOptions& options,

@@ -30,11 +30,6 @@ std::string read_all(const fs::path& path) {
   return text;
 }
 
-// By a hash: equal texts are on the same side.
-bool is_for_test(std::string_view key, double share) {
-  return (digest_bits(key) >> 32) < static_cast<std::uint64_t>(share * 0x1p32);
-}
-
 // One line, cut at its first tabs.
 struct Line {
   std::string_view first;

@@ -9,6 +9,7 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "base/units.h"
+#include "data/image_folder.h"
 #include "exchange/parsed.h"
 #include "net/hello.h"
 #include "train/member.h"
@@ -118,10 +119,6 @@ void Chief::run() {
   if (own_failure_) std::rethrow_exception(own_failure_);
   const std::string error = ended_->interrupted ? "interrupted" : ended_->error;
   try {
-    for (const auto& line : lines_) {
-      const auto& files = line->figures.unreadable();
-      journal_.unreadable({files.begin(), files.end()}, line->figures.unreadable_count());
-    }
     if (core_->started()) journal_.summary(core_->examples_done(), figures_by_role(), error);
   } catch (const DataError& failure) {
     if (ended_->error.empty()) throw;
@@ -227,6 +224,17 @@ void Chief::heard(MemberLine& line, const wire::Heartbeat& beat) {
     carry_out(core_->quiet(line.incarnation));
   }
   line.figures = beat;
+  journal_.unreadable(Split::kTest, beat.unreadable_tests());
+  try {
+    expect_few_unreadable(journal_.unreadable(Split::kTrain, beat.unreadable()), parts_.data);
+  } catch (const DataError& error) {
+    if (!ended_) {
+      carry_out(core_->fail(error.what(), error.code()));
+    } else if (ended_->error.empty()) {  // a short run: known only when everyone has left
+      ended_->error = error.what();
+      ended_->code = error.code();
+    }
+  }
 }
 
 void Chief::closed(MemberLine& line, const std::string& reason) {
@@ -275,37 +283,17 @@ nlohmann::json Chief::figures_by_role() const {
     const ClusterMember& second = *core_->member(b->incarnation);
     return std::pair(first.role, first.rank) < std::pair(second.role, second.rank);
   });
-  const auto entry = [](const std::string& name, const std::string& role,
-                        const wire::Heartbeat& figures) {
-    return nlohmann::json({{"name", name},
-                           {"role", role},
-                           {"cpu_seconds", figures.cpu_seconds()},
-                           {"peak_rss_bytes", figures.peak_rss_bytes()},
-                           {"bytes_in", figures.bytes_in()},
-                           {"bytes_out", figures.bytes_out()}});
-  };
   LinkCounters own;
   for (const MemberLine* line : registered) {
     own.bytes_in += line->link().counters().bytes_in;
     own.bytes_out += line->link().counters().bytes_out;
   }
-  nlohmann::json roles = nlohmann::json::array({entry(role_.name, "chief", figures(own))});
-  roles[0]["host"] = host_name();
-  for (const MemberLine* line : registered) {
-    nlohmann::json member = entry(line->who.name(), line->who.role(), line->figures);
-    member["host"] = line->who.host();
-    if (!line->goodbye) member["lost"] = true;  // the figures are those it told last
-    if (line->who.role() == "worker") {
-      member["examples"] = line->figures.examples();
-      member["finish_seconds"] = line->finished;
-      for (int phase = 0; phase < line->figures.phase_seconds_size(); ++phase) {
-        const std::string name = kPhaseNames.at(static_cast<std::size_t>(phase));
-        member["time"][name + "_seconds"] = line->figures.phase_seconds(phase);
-      }
-      member["time"]["step_seconds"] = line->figures.step_seconds();
-    }
-    roles.push_back(std::move(member));
-  }
+  wire::Register chief;
+  chief.set_name(role_.name);
+  chief.set_role("chief");
+  chief.set_host(host_name());
+  nlohmann::json roles = nlohmann::json::array({for_summary(chief, figures(own))});
+  for (const MemberLine* line : registered) roles.push_back(line->for_summary());
   return roles;
 }
 

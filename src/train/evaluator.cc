@@ -27,7 +27,7 @@ class EvaluatorRole {
             [this] {
               const std::lock_guard lock(mutex_);
               auto beat = figures(reader_ ? reader_->counters() : LinkCounters());
-              add_unreadable(*tests_, beat);
+              unreadable_.tell(*beat.mutable_unreadable_tests());
               return beat;
             },
             [this](const std::string&) { loop_.stop(); }) {}
@@ -84,6 +84,7 @@ class EvaluatorRole {
   RoleContext role_;
   RunParts parts_;
   std::unique_ptr<Dataset> tests_;
+  UnreadableFiles unreadable_{*tests_};
   Buffer values_;
   Loop loop_;
   std::mutex mutex_;  // guards reader_ against the member's thread

@@ -114,7 +114,7 @@ void Journal::progress(std::uint64_t examples, const wire::Complete& sums) {
     trained_ = now;
     sums_.Clear();
   }
-  if (sums.pinned() || now - last_progress_ < kProgressEvery) return;
+  if (sums_.weight() == 0 || now - last_progress_ < kProgressEvery) return;
   last_progress_ = now;
   const std::uint64_t total = grid_.examples * config_.epochs;
   const double rate = now > 0 ? static_cast<double>(examples - examples_at_start_) / now : 0;
@@ -189,11 +189,6 @@ void Journal::leaving() {
   tell({{"type", "leaving"}});
 }
 
-void Journal::unreadable(const std::vector<std::string>& files, std::uint64_t count) {
-  unreadable_.insert(files.begin(), files.end());
-  most_unreadable_ = std::max(most_unreadable_, count);
-}
-
 double Journal::epoch_seconds(std::uint64_t version) const {
   return epochs_.at(version).seconds;
 }
@@ -251,9 +246,11 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
   if (!error.empty()) summary["error"] = error;
   // Of what the workers could do if they never waited for data, parameters or each other.
   if (all > 0) summary["share_of_ceiling"] = computing / all;
-  if (!unreadable_.empty()) {
-    summary["unreadable"] = std::max<std::uint64_t>(unreadable_.size(), most_unreadable_);
-    summary["unreadable_files"] = unreadable_;
+  std::set<std::string> unreadable = unreadable_;
+  unreadable.insert(unreadable_tests_.begin(), unreadable_tests_.end());
+  if (!unreadable.empty()) {
+    summary["unreadable"] = unreadable.size();
+    summary["unreadable_files"] = std::move(unreadable);
   }
   // Of models that predict words.
   if (predictions_ > done && took > 0) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "data/dataset.h"
 #include "data/share.h"
 #include "exchange/protocol.pb.h"
 #include "observe/metrics_file.h"
@@ -43,8 +44,13 @@ class Journal {
   void leaving();   // all others are sent home
   void flush();     // to the launcher, what it takes
 
-  // Files that a role could not read, as far as it has named them, and how many there are.
-  void unreadable(const std::vector<std::string>& files, std::uint64_t count);
+  // Files of this part of the data that a role could not read, with what others have said.
+  template <typename Files>
+  const std::set<std::string>& unreadable(Split split, const Files& files) {
+    auto& known = split == Split::kTrain ? unreadable_ : unreadable_tests_;
+    known.insert(files.begin(), files.end());
+    return known;
+  }
 
   double elapsed() const;  // seconds since begun()
 
@@ -84,7 +90,7 @@ class Journal {
   std::uint64_t predictions_ = 0;
   std::uint64_t skipped_ = 0;
   std::set<std::string> unreadable_;
-  std::uint64_t most_unreadable_ = 0;
+  std::set<std::string> unreadable_tests_;
   nlohmann::json results_ = nlohmann::json::array();
   std::map<std::string, nlohmann::json> worker_epochs_;  // by worker
 };

@@ -48,12 +48,11 @@ wire::Heartbeat figures(const LinkCounters& counters) {
   return beat;
 }
 
-void add_unreadable(const Dataset& dataset, wire::Heartbeat& beat) {
-  constexpr int kMostNames = 100;
-  for (const std::string& file : dataset.unreadable()) {
-    beat.set_unreadable_count(beat.unreadable_count() + 1);
-    if (beat.unreadable_size() < kMostNames) beat.add_unreadable(file);
-  }
+void UnreadableFiles::tell(google::protobuf::RepeatedPtrField<std::string>& names) {
+  constexpr std::size_t kMost = 1000;
+  const auto files = dataset_.unreadable();
+  const std::size_t end = std::min(files.size(), told_ + kMost);
+  for (; told_ < end; ++told_) names.Add(std::string(files[told_]));
 }
 
 void add_figures(const LoopCounts& counts, wire::Heartbeat& beat) {

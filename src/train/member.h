@@ -31,10 +31,20 @@ ChiefWord stop_word(const Error& error);
 
 // CPU, memory and the given bytes, as of now.
 wire::Heartbeat figures(const LinkCounters& counters);
-// And of the files that a dataset of this role could not read.
-void add_unreadable(const Dataset& dataset, wire::Heartbeat& beat);
 // And of what a worker computes.
 void add_figures(const LoopCounts& counts, wire::Heartbeat& beat);
+
+// The files that a dataset could not read, for the heartbeats: each is told once, and so many at
+// a time that a heartbeat stays small.
+class UnreadableFiles {
+ public:
+  explicit UnreadableFiles(const Dataset& dataset) : dataset_(dataset) {}
+  void tell(google::protobuf::RepeatedPtrField<std::string>& names);
+
+ private:
+  const Dataset& dataset_;
+  std::size_t told_ = 0;
+};
 
 // The chief's line on a thread of its own. Messages are handed to `told` there, those it
 // does not take (returns false) wait for next(). Members are usable from any thread.

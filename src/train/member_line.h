@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -22,6 +23,8 @@ class MemberLine final : public LinkHandler {
   // `events` outlives the line.
   MemberLine(std::shared_ptr<Link> link, std::string digest, const Events& events)
       : link_(std::move(link)), digest_(std::move(digest)), events_(events) {}
+
+  nlohmann::json for_summary() const;
 
   Link& link() { return *link_; }
   const Link& link() const { return *link_; }
@@ -45,5 +48,8 @@ class MemberLine final : public LinkHandler {
   const Events& events_;
   bool greeted_ = false;
 };
+
+// A role's entry in summary.json.
+nlohmann::json for_summary(const wire::Register& who, const wire::Heartbeat& figures);
 
 }  // namespace paceline

@@ -220,10 +220,8 @@ class ThreadRun {
                        {"finish_seconds", finished[rank]},
                        {"time", times_of(counts[rank].times)}});
     }
-    for (const Dataset* dataset : {train_.get(), test_.get()}) {
-      const auto files = dataset->unreadable();
-      journal_.unreadable(files, files.size());
-    }
+    journal_.unreadable(Split::kTrain, train_->unreadable());
+    journal_.unreadable(Split::kTest, test_->unreadable());
     reporter_.summary(journal_.summary(examples_done(), std::move(roles), error));
     hub_.rethrow_failure();
     if (error == "interrupted") throw Interrupted(error);

@@ -30,6 +30,7 @@ class WorkerRole {
     auto tests = open_dataset(role.config.data, Split::kTest);
     const std::lock_guard lock(mutex_);  // heartbeats tell of it
     tests_ = std::move(tests);
+    unreadable_tests_.emplace(*tests_);
   }
 
   void run() {
@@ -62,8 +63,8 @@ class WorkerRole {
     const std::lock_guard lock(mutex_);
     wire::Heartbeat beat = figures(client_ ? client_->counters() : LinkCounters());
     add_figures(counts_, beat);
-    add_unreadable(*dataset_, beat);
-    if (tests_) add_unreadable(*tests_, beat);
+    unreadable_.tell(*beat.mutable_unreadable());
+    if (unreadable_tests_) unreadable_tests_->tell(*beat.mutable_unreadable_tests());
     beat.set_quiet(quiet_);
     if (client_) {
       const PsClient::Wait wait = client_->waiting();
@@ -140,7 +141,9 @@ class WorkerRole {
   RoleContext role_;
   RunParts parts_;
   std::unique_ptr<Dataset> dataset_;
+  UnreadableFiles unreadable_{*dataset_};
   std::unique_ptr<Dataset> tests_;
+  std::optional<UnreadableFiles> unreadable_tests_;
   LoopCounts counts_;
   std::atomic<bool> quiet_ = false;
   Loop loop_;

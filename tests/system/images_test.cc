@@ -10,6 +10,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Dark and bright images of many sizes.
 class ImagesRun : public SyntheticRun {
@@ -93,6 +94,17 @@ TEST_F(ImagesRun, TooManyUnreadableImagesEndTheRun) {
   const Result result = paceline(images("run", {}));
   EXPECT_EQ(result.code, 3) << result.output;
   EXPECT_THAT(result.output, AllOf(HasSubstr("cannot be decoded"), HasSubstr("more than 1 %")));
+}
+
+TEST_F(ImagesRun, WorkersMayFindTooManyTogether) {
+  for (const int i : {2, 4, 6, 8}) write_atomically(file("dark", i), "this is no image");
+  const Result result = paceline(images("run", {"--epochs", "1", "--workers", "4"}));
+  EXPECT_EQ(result.code, 3) << result.output;
+  EXPECT_THAT(result.output, AllOf(HasSubstr("cannot be decoded"), HasSubstr("more than 1 %")));
+  for (int i = 0; i < 4; ++i) {
+    const auto log = path("run") / "logs" / ("worker" + std::to_string(i) + ".log");
+    EXPECT_THAT(read_text(log), Not(HasSubstr("cannot be decoded"))) << i;
+  }
 }
 
 TEST_F(ImagesRun, AFolderThatIsNotAsItShouldBeIsNamedBeforeAnythingStarts) {
