@@ -3,11 +3,15 @@
 #include <dlfcn.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "base/log.h"
 #include "base/process.h"
 
 namespace paceline {
@@ -30,19 +34,51 @@ fs::path find(const std::string& name, const std::string& wanted) {
                     file, option);
 }
 
+std::uint32_t& wanted_threads() {
+  static std::uint32_t threads = 0;
+  return threads;
+}
+
+// Variables that a library reads while it is loaded. What the user has set stays, and processes
+// that are started later see nothing of it.
+class ForALibrary {
+ public:
+  explicit ForALibrary(const std::vector<std::pair<const char*, std::string>>& variables) {
+    for (const auto& [name, value] : variables) {
+      if (::getenv(name) != nullptr) continue;
+      ::setenv(name, value.c_str(), 1);
+      set_.push_back(name);
+    }
+  }
+  ~ForALibrary() {
+    for (const char* name : set_) ::unsetenv(name);
+  }
+  ForALibrary(const ForALibrary&) = delete;
+  ForALibrary& operator=(const ForALibrary&) = delete;
+
+ private:
+  std::vector<const char*> set_;
+};
+
 }  // namespace
 
 void check_plugin(const std::string& name, const std::string& wanted) {
   find(name, wanted);
 }
 
-void load_plugin(const std::string& name, const std::string& wanted, std::uint32_t threads) {
+void use_threads(std::uint32_t threads) {
+  if (wanted_threads() == 0) wanted_threads() = threads;
+}
+
+void load_plugin(const std::string& name, const std::string& wanted) {
   const fs::path path = find(name, wanted);
-  // They are read when it is loaded. Threads that wait must not take cores from those of other
-  // roles.
-  ::setenv("OPENBLAS_NUM_THREADS", std::to_string(threads).c_str(), 0);
-  ::setenv("OMP_NUM_THREADS", std::to_string(threads).c_str(), 0);
-  ::setenv("OMP_WAIT_POLICY", "PASSIVE", 0);
+  const std::string threads = std::to_string(std::max(1U, wanted_threads()));
+  // Threads that wait must not take cores from those of other roles.
+  const ForALibrary settings({{"OPENBLAS_NUM_THREADS", threads},
+                              {"OMP_NUM_THREADS", threads},
+                              {"OMP_WAIT_POLICY", "PASSIVE"}});
+  spdlog::debug("loads {} with OMP_NUM_THREADS={}", path.filename().string(),
+                ::getenv("OMP_NUM_THREADS"));
   void* plugin = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (plugin == nullptr) {
     throw ConfigError("{} needs {}, which cannot be loaded: {}", wanted, path.string(),

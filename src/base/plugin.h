@@ -7,10 +7,14 @@
 
 namespace paceline {
 
+// With how many threads the libraries behind plugins compute. The first word counts, and it must be
+// said before the first of them is loaded, otherwise it is one; what the environment says goes
+// before either.
+void use_threads(std::uint32_t threads);
+
 // Loads libpaceline_NAME.so, from where it was built or installed, or from beside the program.
-// The plugin registers what it has, and computes with as many threads. Throws ConfigError naming
-// `wanted` when it is not there.
-void load_plugin(const std::string& name, const std::string& wanted, std::uint32_t threads = 1);
+// The plugin registers what it has. Throws ConfigError naming `wanted` when it is not there.
+void load_plugin(const std::string& name, const std::string& wanted);
 
 // Throws, as load_plugin() does, without loading anything.
 void check_plugin(const std::string& name, const std::string& wanted);

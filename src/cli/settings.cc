@@ -70,7 +70,8 @@ std::vector<Setting> data_settings() {
       integer("order-block", FIELD(order.block), "blocks: examples per block", 1),
       integer("order-window", FIELD(order.window), "blocks: examples are mixed within N blocks", 1),
       integer("threads", FIELD(model.threads),
-              "that a worker computes with; 0: its share of the cores", 0, 1024),
+              "that a worker computes with; 0: its share of the cores, or 1 if deterministic", 0,
+              1024),
       boolean("pin", FIELD(pin), "keep each worker on cores of its own"),
       integer("loader-depth", FIELD(loader.depth), "shares read ahead; 0: read when needed", 0, 64),
       integer("loader-threads", FIELD(loader.threads), "threads that read ahead", 1, 64),
@@ -176,7 +177,8 @@ std::vector<Setting> process_settings() {
       duration("member-timeout", FIELD(member_timeout), "silence after which a role is dead", 1ms),
       duration("deadline", FIELD(deadline), "no wait is longer than this", 1ms),
       duration("start-timeout", FIELD(start_timeout), "time for all roles to register", 1ms),
-      duration("spin", FIELD(spin), "polling before a wait blocks", 0ms),
+      duration("spin", FIELD(spin), "polling before a wait blocks; none in workers of large models",
+               0ms),
       bytes("memory-limit", FIELD(memory_limit), "for all roles on this host; 0: what is free"),
   };
 }

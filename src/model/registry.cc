@@ -62,7 +62,8 @@ std::unique_ptr<Model> make_model(const ModelSetup& setup) {
   check_model_name(name);
   const std::string key = is_script(name) ? "script" : name;
   if (!makers().contains(key)) {
-    load_plugin("torch", "the model " + name, std::max(1U, setup.options.threads));
+    use_threads(std::max(1U, setup.options.threads));
+    load_plugin("torch", "the model " + name);
   }
   return makers().at(key)(setup);
 }

@@ -25,8 +25,10 @@ Placement place_worker(const RunConfig& config, const std::string& name) {
   std::from_chars(name.data() + digits, name.data() + name.size(), worker);
   const std::uint64_t hosts = std::max<std::uint64_t>(1, parse_hosts(config.hosts).size());
   const std::uint64_t here = (config.workers + hosts - 1 - worker % hosts) / hosts;
+  // Threads cut the sums of a product, and with them its bits.
+  const bool one = config.deterministic && config.model.threads == 0;
   return place_worker(available_core_numbers(), worker / hosts % std::max<std::uint64_t>(1, here),
-                      std::max<std::uint64_t>(1, here), config.model.threads);
+                      std::max<std::uint64_t>(1, here), one ? 1 : config.model.threads);
 }
 
 RunConfig with_threads(RunConfig config) {
