@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/plugin.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/checkpoints.h"
@@ -157,10 +158,11 @@ Loaded load(const std::filesystem::path& target) {
   apply_toml(reader.info().config, loaded.file.string(), TomlKind::kConfig, loaded.config);
   loaded.parameters.resize(reader.info().layout.size);
   reader.read(0, {0, reader.info().layout.size}, loaded.parameters);
+  use_threads(std::max(1U, loaded.config.model.threads));
   return loaded;
 }
 
-// The model of a run that is over: it keeps nothing, and finds its frozen part beside its
+// The model of a run that is over: it leaves nothing, and finds its frozen part beside its
 // checkpoints.
 std::unique_ptr<Model> make_trained(const Loaded& loaded, const DatasetInfo& data) {
   auto model = make_model(ModelSetup{loaded.config.model, data, loaded.config.seed, {}});
@@ -233,7 +235,9 @@ std::vector<std::string> translate(Model& model, const Dataset& input, const Loa
 
 void export_action(const ExportOptions& options) {
   const Loaded loaded = load(options.target);
-  export_weights(CheckpointReader(loaded.file).info().layout, loaded.parameters, options.output);
+  if (loaded.config.model.train == TrainedPart::kTop) expect_start(loaded.file.parent_path());
+  const Weights weights = read_weights(loaded.file);
+  export_weights(weights.layout, weights.values, options.output);
 }
 
 Predictions predict_action(const PredictOptions& options) {
@@ -245,11 +249,11 @@ Predictions predict_action(const PredictOptions& options) {
   Predictions predictions;
   predictions.classes = static_cast<std::size_t>(info.classes);
   predictions.probabilities.resize(info.examples * predictions.classes);
-  const std::uint64_t kBatch = info.width > 10'000 ? 50 : 500;
+  const std::uint64_t at_once = examples_at_once(info);
   Batch batch;
   std::vector<std::uint64_t> examples;
-  for (std::uint64_t begin = 0; begin < info.examples; begin += kBatch) {
-    examples.resize(std::min(kBatch, info.examples - begin));
+  for (std::uint64_t begin = 0; begin < info.examples; begin += at_once) {
+    examples.resize(std::min(at_once, info.examples - begin));
     std::iota(examples.begin(), examples.end(), begin);
     images->read(examples, batch);
     model->predict(

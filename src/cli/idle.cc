@@ -28,6 +28,9 @@ void refuse_unless(const NamedSettings& named, bool used, std::initializer_list<
 }  // namespace
 
 void check_idle(const RunConfig& c, const NamedSettings& named) {
+  if (!c.resume.empty() && named.contains("init")) {
+    throw ConfigError("--init has no effect with --resume: the run goes on with its own weights");
+  }
   const auto optimizer = c.optimizer.kind;
   const auto schedule = c.schedule.kind;
   const bool is_convolutional = c.model.name == "alexnet" || c.model.name == "image-quality";

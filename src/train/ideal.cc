@@ -11,7 +11,8 @@
 namespace paceline {
 
 Ideal measure_ideal(const RunConfig& wanted, Duration least) {
-  const RunConfig config = with_threads(wanted);
+  RunConfig config = with_threads(wanted);
+  config.run_dir.clear();  // it leaves nothing behind
   const RunParts parts = make_parts(config);
   const auto dataset = open_training(config);
   Ideal ideal;

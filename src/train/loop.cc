@@ -122,11 +122,14 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
   }
 }
 
-Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters) {
-  // Activations of large images take far more memory than the images.
+// Activations of large images take far more memory than the images.
+std::uint64_t examples_at_once(const DatasetInfo& data) {
   constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 20;
-  const std::uint64_t size = std::clamp<std::uint64_t>(
-      kMostBytes / std::max<std::size_t>(1, dataset.info().width), 1, 500);
+  return std::clamp<std::uint64_t>(kMostBytes / std::max<std::size_t>(1, data.width), 1, 500);
+}
+
+Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters) {
+  const std::uint64_t size = examples_at_once(dataset.info());
   Loss total;
   Batch batch;
   for (std::uint64_t begin = 0; begin < dataset.info().examples; begin += size) {

@@ -35,6 +35,9 @@ struct LoopCounts {
 void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
                      const std::function<void(const Share&)>& before = {});
 
+// How many examples to test or to label in one go.
+std::uint64_t examples_at_once(const DatasetInfo& data);
+
 // Loss and accuracy over a whole dataset.
 Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters);
 

@@ -15,7 +15,7 @@ std::unique_ptr<Model> make_model(const RunConfig& config, const DatasetInfo& da
   auto model = make_model(ModelSetup{config.model, data, config.seed, config.run_dir});
   // Before the run directory is made, the model is asked for its layout only.
   const auto checkpoints = config.run_dir / "checkpoints";
-  if (has_start(checkpoints)) load_frozen(checkpoints, *model);
+  if (!config.run_dir.empty() && has_start(checkpoints)) load_frozen(checkpoints, *model);
   return model;
 }
 

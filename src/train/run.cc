@@ -9,12 +9,14 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/plugin.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "data/open.h"
 #include "train/memory.h"
 #include "train/parts.h"
+#include "train/placement.h"
 #include "train/start.h"
 
 namespace paceline {
@@ -56,7 +58,7 @@ bool is_complete(const fs::path& run_dir) {
   return summary.is_object() && summary.value("status", "") == "complete";
 }
 
-// What can be computed again is kept for a run that goes on, not for one that is over.
+// Nobody needs them when the run is over; one that goes on may have other images.
 void remove_features(const fs::path& run_dir) {
   std::error_code ignored;
   std::vector<fs::path> files;
@@ -79,10 +81,8 @@ void fill_run_dir(const fs::path& dir, const fs::path& resume) {
     fs::remove(dir / "metrics.jsonl", ignored);
   }
   fs::remove(dir / "summary.json", ignored);  // it tells of the run before
-  if (resume != dir) {
-    fs::remove(dir / "checkpoints" / "start.ckpt", ignored);
-    remove_features(dir);
-  }
+  if (resume != dir) fs::remove(dir / "checkpoints" / "start.ckpt", ignored);
+  remove_features(dir);  // of a run that was killed
   make_folder(dir / "logs");
   make_folder(dir / "checkpoints");
 }
@@ -142,6 +142,7 @@ void start_from_another(const RunConfig& config, Reporter& reporter) {
 }  // namespace
 
 void train(const RunConfig& config, const std::string& config_text, Reporter& reporter) {
+  use_threads(with_threads(config).model.threads);  // when it trains in this process
   {
     const RunParts parts = make_parts(config);
     check_resume(config, parts, reporter);
@@ -164,9 +165,11 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
     }
     remove_features(config.run_dir);
   } catch (const Interrupted& stopped) {
+    remove_features(config.run_dir);
     const std::string remains = what_remains(config.run_dir);
     throw Interrupted(stopped.what() + (remains.empty() ? "; nothing was saved yet" : remains));
   } catch (const Error& error) {
+    remove_features(config.run_dir);
     throw Error(error.what() + what_remains(config.run_dir), error.code());
   }
 }

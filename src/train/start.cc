@@ -111,7 +111,7 @@ std::vector<std::string> write_start(const RunConfig& config, const Model& model
 
 void load_start(const RunConfig& config, const Model& model, std::span<float> parameters) {
   const fs::path checkpoints = config.run_dir / "checkpoints";
-  if (!has_start(checkpoints)) return model.initialize(config.seed, parameters);
+  if (config.init.empty()) return model.initialize(config.seed, parameters);
   const CheckpointReader reader(start_path(checkpoints));
   reader.expect_layout(joined(model));
   const std::uint64_t frozen = model.frozen().size;
@@ -121,15 +121,39 @@ void load_start(const RunConfig& config, const Model& model, std::span<float> pa
 void load_frozen(const fs::path& checkpoints, Model& model) {
   const std::uint64_t size = model.frozen().size;
   if (size == 0) return;
-  if (!has_start(checkpoints)) {
-    throw DataError("{} is missing: it holds the frozen part of the model",
-                    start_path(checkpoints).string());
-  }
+  expect_start(checkpoints);
   const CheckpointReader reader(start_path(checkpoints));
   reader.expect_layout(joined(model));
   std::vector<float> values(size);
   reader.read(0, {0, size}, values);
   model.freeze(values);
+}
+
+Weights read_weights(const fs::path& checkpoint) {
+  Weights all;
+  const auto add = [&all](const CheckpointReader& reader) {
+    for (Tensor tensor : reader.info().layout.tensors) {
+      const auto same = [&](const Tensor& other) { return other.name == tensor.name; };
+      if (std::ranges::any_of(all.layout.tensors, same)) continue;
+      const Range floats = tensor.floats;
+      tensor.floats = {all.layout.size, all.layout.size + floats.size()};
+      all.layout.size = tensor.floats.end;
+      all.values.resize(all.layout.size);
+      reader.read(0, floats, part(all.values, tensor));
+      all.layout.tensors.push_back(std::move(tensor));
+    }
+  };
+  add(CheckpointReader(checkpoint));
+  if (const auto start = start_path(checkpoint.parent_path()); fs::exists(start)) {
+    add(CheckpointReader(start));
+  }
+  return all;
+}
+
+void expect_start(const fs::path& checkpoints) {
+  if (has_start(checkpoints)) return;
+  throw DataError("{} is missing: it holds the frozen part of the model",
+                  start_path(checkpoints).string());
 }
 
 bool has_start(const fs::path& checkpoints) {

@@ -61,6 +61,39 @@ TEST_F(Transfer, TheTopLearnsOnFeaturesOfAnotherRun) {
   EXPECT_GT(accuracy("all"), 0.9);
 }
 
+TEST_F(Transfer, TheTopHasACeilingAndItsWeightsAreExportedWithTheFrozenOnes) {
+  train_quality("base", {"--epochs", "1"});
+  const Arguments top = {"--train", "top", "--init", path("base").string(), "--epochs", "1"};
+  Arguments ceiling = top;
+  ceiling.emplace_back("--ideal");
+  const Result ideal = paceline(quality("ideal", ceiling));
+  ASSERT_EQ(ideal.code, 0) << ideal.output;
+  EXPECT_FALSE(std::filesystem::exists(path("ideal")));
+  train_quality("top", top);
+  for (const char* run : {"base", "top"}) {
+    const auto file = path(run).string() + ".pt";
+    const Result exported = paceline({"export", path(run).string(), file});
+    ASSERT_EQ(exported.code, 0) << exported.output;
+  }
+  write_atomically(path("compare.py"), R"(
+import sys, torch
+base, top = torch.load(sys.argv[1]), torch.load(sys.argv[2])
+assert base.keys() == top.keys(), (base.keys(), top.keys())
+for name in base:
+    assert torch.equal(base[name], top[name]) == name.startswith("backbone."), name
+)");
+  std::string said;
+  const Finished compared =
+      paceline::run({.arguments = {"/usr/bin/python3", path("compare.py").string(),
+                                   path("base.pt").string(), path("top.pt").string()},
+                     .output = {},
+                     .keep = {},
+                     .dies_with_parent = true,
+                     .directory = {}},
+                    &said);
+  EXPECT_TRUE(compared.ok()) << said;
+}
+
 TEST_F(Transfer, AStoppedRunGoesOnWithTheSameFrozenPart) {
   train_quality("base", {"--epochs", "1"});
   const Arguments top = {"--train", "top", "--init", path("base").string()};
@@ -70,11 +103,25 @@ TEST_F(Transfer, AStoppedRunGoesOnWithTheSameFrozenPart) {
   Arguments two = top;
   two.insert(two.end(), {"--epochs", "2", "--deterministic"});
   train_quality("parts", two);
+  const Result again =
+      paceline({"train", "--resume", path("parts").string(), "--init", path("whole").string()});
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.output, HasSubstr("--init has no effect with --resume"));
   std::filesystem::remove_all(path("base"));
   const Result resumed = paceline(
       {"train", "--resume", path("parts").string(), "--epochs", "4", "--workers", "1", "--quiet"});
   ASSERT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_EQ(parameters("parts"), parameters("whole"));
+}
+
+TEST_F(Transfer, WorkersComputeWithAsManyThreadsAsAsked) {
+  for (const char* threads : {"1", "2"}) {
+    train_quality(
+        threads, {"--threads", threads, "--epochs", "1", "--log-level", "debug", "--workers", "1"});
+    EXPECT_THAT(
+        read_text(path(threads) / "logs/worker0.log"),
+        HasSubstr("loads libpaceline_torch.so with OMP_NUM_THREADS=" + std::string(threads)));
+  }
 }
 
 TEST_F(Transfer, SaysWhatIsMissing) {

@@ -12,7 +12,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
 
 namespace paceline {
 namespace {
@@ -56,6 +55,10 @@ void FeatureCache::close() {
   mapped_ = 0;
 }
 
+std::string FeatureCache::name() const {
+  return file_.empty() ? "memory for features" : file_.string();
+}
+
 std::size_t FeatureCache::slot_bytes() const {
   return sizeof(std::uint32_t) + width_ * sizeof(float);
 }
@@ -65,19 +68,22 @@ void FeatureCache::reserve(std::uint64_t examples) {
   const std::size_t needed = examples * slot_bytes();
   if (needed <= mapped_) return;
   if (descriptor_ < 0) {
-    descriptor_ = ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (descriptor_ < 0) throw DataError("cannot make {}: {}", file_.string(), errno_text(errno));
+    descriptor_ = file_.empty() ? ::memfd_create("features", MFD_CLOEXEC)
+                                : ::open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (descriptor_ < 0) throw DataError("cannot make {}: {}", name(), errno_text(errno));
   }
   map((needed + kGrow - 1) / kGrow * kGrow);
 }
 
 // Blocks are taken now: a full disk must not become a signal in the middle of a copy.
 void FeatureCache::map(std::size_t bytes) {
-  if (const int error = ::posix_fallocate(descriptor_, 0, static_cast<off_t>(bytes)); error != 0) {
-    throw DataError("cannot make {} longer: {}", file_.string(), errno_text(error));
-  }
+  const auto size = static_cast<off_t>(bytes);
+  const int error = !file_.empty()                        ? ::posix_fallocate(descriptor_, 0, size)
+                    : ::ftruncate(descriptor_, size) != 0 ? errno
+                                                          : 0;
+  if (error != 0) throw DataError("cannot make {} longer: {}", name(), errno_text(error));
   void* mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
-  if (mapped == MAP_FAILED) throw DataError("cannot map {}: {}", file_.string(), errno_text(errno));
+  if (mapped == MAP_FAILED) throw DataError("cannot map {}: {}", name(), errno_text(errno));
   if (data_ != nullptr) ::munmap(data_, mapped_);
   data_ = static_cast<std::byte*>(mapped);
   mapped_ = bytes;
@@ -101,10 +107,6 @@ void FeatureCache::keep(std::uint64_t example, std::span<const float> row) {
   std::byte* slot = data_ + example * slot_bytes();
   std::memcpy(slot + sizeof(std::uint32_t), row.data(), row.size_bytes());
   mark_of(slot).store(kThere, std::memory_order_release);
-}
-
-std::string digest_of(std::span<const float> values) {
-  return digest({reinterpret_cast<const char*>(values.data()), values.size_bytes()});
 }
 
 }  // namespace paceline

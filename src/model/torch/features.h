@@ -2,7 +2,8 @@
 // has computed, the others find.
 //
 // The file is mapped and grows to what is needed. The kernel may drop its pages and read them
-// again, so it takes no memory that others need.
+// again, so it takes no memory that others need. Without a file it is memory, of the rows alone
+// that are kept.
 // One thread uses an object; any number of objects may use a file.
 #pragma once
 
@@ -16,6 +17,7 @@ namespace paceline {
 class FeatureCache {
  public:
   FeatureCache() = default;  // keeps nothing
+  // No file: for this object alone, in memory.
   FeatureCache(std::filesystem::path file, std::size_t width);
   ~FeatureCache();
   FeatureCache(FeatureCache&& other) noexcept;
@@ -29,6 +31,7 @@ class FeatureCache {
   std::uint64_t found() const { return found_; }  // how often
 
  private:
+  std::string name() const;
   std::size_t slot_bytes() const;
   void reserve(std::uint64_t examples);
   void map(std::size_t bytes);
@@ -41,8 +44,5 @@ class FeatureCache {
   std::size_t mapped_ = 0;
   std::uint64_t found_ = 0;
 };
-
-// A name for these numbers; not for security.
-std::string digest_of(std::span<const float> values);
 
 }  // namespace paceline

@@ -55,13 +55,11 @@ void ImageQuality::freeze(std::span<const float> values) {
   frozen_values_ = Buffer::floats(values.size());
   std::copy(values.begin(), values.end(), frozen_values_.as_floats().begin());
   frozen_.bind(frozen_values_.as_floats(), {});
-  if (setup_.cache.empty()) return;
-  // Named for what they were computed with, so that a run may be resumed with other images.
-  const DatasetInfo& data = setup_.data;
-  const std::string key = digest(
-      fmt::format("{} {} {} {}", digest_of(values), data.name, data.examples, data.image.height));
-  train_features_ = FeatureCache(setup_.cache / ("features-train-" + key), Backbone::kFeatures);
-  test_features_ = FeatureCache(setup_.cache / ("features-test-" + key), Backbone::kFeatures);
+  const auto file = [&](const char* name) {
+    return setup_.cache.empty() ? std::filesystem::path() : setup_.cache / name;
+  };
+  train_features_ = FeatureCache(file("features-train"), Backbone::kFeatures);
+  test_features_ = FeatureCache(file("features-test"), Backbone::kFeatures);
 }
 
 Loss ImageQuality::evaluate(const Batch& batch, std::span<const float> parameters) {

@@ -43,7 +43,18 @@ TEST(FeatureCacheTest, GrowsWhileOthersUseIt) {
   EXPECT_FALSE(early.find(10'000'000, row));
 }
 
-TEST(FeatureCacheTest, WithoutAFileKeepsNothing) {
+TEST(FeatureCacheTest, WithoutAFileKeepsThemForItself) {
+  FeatureCache one({}, 2);
+  FeatureCache other({}, 2);
+  const std::vector<float> row = {1, 2};
+  std::vector<float> found(2);
+  one.keep(7, row);
+  EXPECT_TRUE(one.find(7, found));
+  EXPECT_EQ(found, row);
+  EXPECT_FALSE(other.find(7, found));
+}
+
+TEST(FeatureCacheTest, OneThatWasNotMadeKeepsNothing) {
   FeatureCache none;
   none.keep(1, std::vector<float>{1});
   std::vector<float> row(1);
