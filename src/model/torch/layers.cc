@@ -98,7 +98,7 @@ torch::Tensor Convolution::forward(const torch::Tensor& input, const Pass& pass)
 
 bool Convolution::by_winograd(const torch::Tensor& input, const Pass& pass) const {
   return input.is_cpu() && pass.precision == Precision::kFloat &&
-         suits_winograd(shape_.in, shape_.out, shape_.kernel, shape_.stride);
+         suits_winograd(input, shape_.out, shape_.kernel, shape_.stride);
 }
 
 torch::Tensor Convolution::compute(const torch::Tensor& input, const Pass& pass) const {

@@ -200,10 +200,12 @@ void in_turn(const Tiling& tiling, const Work& work) {
 
 }  // namespace
 
-bool suits_winograd(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride) {
-  constexpr std::int64_t kLeastChannels = 32;  // with fewer the maps cost more than they spare
-  return (kernel == 3 || kernel == 5) && stride == 1 && in >= kLeastChannels &&
-         out >= kLeastChannels;
+bool suits_winograd(const torch::Tensor& input, std::int64_t out, std::int64_t kernel,
+                    std::int64_t stride) {
+  constexpr std::int64_t kLeastChannels = 32;
+  constexpr std::int64_t kLeastProducts = 50'000'000;  // of the plain sum: about 1 ms
+  return (kernel == 3 || kernel == 5) && stride == 1 && input.size(1) >= kLeastChannels &&
+         out >= kLeastChannels && input.numel() * out * kernel * kernel >= kLeastProducts;
 }
 
 torch::Tensor winograd(const torch::Tensor& input, const torch::Tensor& weight,

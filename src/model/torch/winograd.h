@@ -13,8 +13,10 @@
 
 namespace paceline {
 
-// Whether it is both possible and faster than libtorch's own.
-bool suits_winograd(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride);
+// Whether it is both possible and faster than libtorch's own: mapping the kernels costs the same
+// for one image as for many.
+bool suits_winograd(const torch::Tensor& input, std::int64_t out, std::int64_t kernel,
+                    std::int64_t stride);
 
 // As conv2d(), on the CPU, with a stride of 1. Images are channels-last.
 torch::Tensor winograd(const torch::Tensor& input, const torch::Tensor& weight,

@@ -69,13 +69,18 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Winograd,
                                            Shape{2, 4, 4, 5, 1, 2, 2},      //
                                            Shape{9, 8, 8, 5, 27, 27, 2}));  //
 
-TEST(WinogradTest, SuitsSmallKernelsOfManyChannelsWithoutAStride) {
-  EXPECT_TRUE(suits_winograd(64, 192, 5, 1));
-  EXPECT_TRUE(suits_winograd(256, 256, 3, 1));
-  EXPECT_FALSE(suits_winograd(3, 64, 3, 1));
-  EXPECT_FALSE(suits_winograd(64, 64, 3, 2));
-  EXPECT_FALSE(suits_winograd(64, 64, 1, 1));
-  EXPECT_FALSE(suits_winograd(64, 64, 11, 1));
+TEST(WinogradTest, SuitsSmallKernelsOfManyChannelsAndImages) {
+  const auto suits = [](at::IntArrayRef input, std::int64_t out, std::int64_t kernel,
+                        std::int64_t stride) {
+    return suits_winograd(torch::empty(input), out, kernel, stride);
+  };
+  EXPECT_TRUE(suits({32, 64, 27, 27}, 192, 5, 1));
+  EXPECT_TRUE(suits({32, 256, 13, 13}, 256, 3, 1));
+  EXPECT_FALSE(suits({1, 128, 4, 4}, 128, 3, 1));
+  EXPECT_FALSE(suits({32, 3, 99, 99}, 64, 3, 1));
+  EXPECT_FALSE(suits({32, 64, 56, 56}, 64, 3, 2));
+  EXPECT_FALSE(suits({32, 64, 56, 56}, 64, 1, 1));
+  EXPECT_FALSE(suits({32, 64, 56, 56}, 64, 11, 1));
 }
 
 }  // namespace
