@@ -23,7 +23,7 @@ constexpr const char* kInspectExamples = R"(Examples:
   paceline inspect mnist
   paceline inspect runs/mnist-20240131-120000 --json
   paceline inspect runs/mnist-20240131-120000/checkpoints/step-0000006000.ckpt
-  paceline train mnist --workers 4 --dry-run       # a recipe with other settings
+  paceline train mnist --workers 4 --dry-run    # a recipe with other settings
 )";
 
 constexpr std::size_t kShortDigest = 16;  // digits: enough to tell checkpoints apart
