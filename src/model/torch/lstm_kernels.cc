@@ -7,29 +7,17 @@
 #include <hwy/foreach_target.h>  // compiles what follows once per instruction set
 #include <hwy/highway.h>
 #include <hwy/contrib/math/math-inl.h>
+#include "model/torch/for_all-inl.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace paceline {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
 template <typename D, typename V>
 HWY_INLINE V sigmoid(D d, V x) {
   const V half = hn::Set(d, 0.5f);
   return hn::MulAdd(hn::Tanh(d, hn::Mul(x, half)), half, half);
-}
-
-// Calls `work` with a tag and an offset, for all of `count` floats: whole vectors, then the
-// rest one by one.
-template <typename Work>
-HWY_INLINE void for_all(std::size_t count, const Work& work) {
-  const hn::ScalableTag<float> vectors;
-  const std::size_t lanes = hn::Lanes(vectors);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) work(vectors, i);
-  for (; i < count; ++i) work(hn::CappedTag<float, 1>(), i);
 }
 
 void forward(const LstmForward& step) {

@@ -6,6 +6,7 @@
 // clang-format off
 #include <hwy/foreach_target.h>  // compiles what follows once per instruction set
 #include <hwy/highway.h>
+#include "model/torch/for_all-inl.h"
 // clang-format on
 
 #ifndef PACELINE_WINOGRAD_MATRICES
@@ -55,8 +56,6 @@ struct Output2Matrix {
 HWY_BEFORE_NAMESPACE();
 namespace paceline {
 namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::size_t kPoints = 6;
 
@@ -129,25 +128,14 @@ HWY_INLINE void adjoint_lanes(D d, Planes<const float> planes, std::size_t at, f
   }
 }
 
-// Whole vectors, then the rest one by one.
-template <typename Work>
-HWY_INLINE void for_channels(std::size_t channels, const Work& work) {
-  const hn::ScalableTag<float> vectors;
-  const std::size_t lanes = hn::Lanes(vectors);
-  std::size_t at = 0;
-  for (; at + lanes <= channels; at += lanes) work(vectors, at);
-  for (; at < channels; ++at) work(hn::CappedTag<float, 1>(), at);
-}
-
 template <typename Matrix>
 void map_tile(const float* const* tile, std::size_t channels, Planes<float> planes) {
-  for_channels(channels, [&](auto d, std::size_t at) { map_lanes<Matrix>(d, tile, at, planes); });
+  for_all(channels, [&](auto d, std::size_t at) { map_lanes<Matrix>(d, tile, at, planes); });
 }
 
 template <typename Matrix>
 void adjoint_tile(Planes<const float> planes, std::size_t channels, float* const* tile) {
-  for_channels(channels,
-               [&](auto d, std::size_t at) { adjoint_lanes<Matrix>(d, planes, at, tile); });
+  for_all(channels, [&](auto d, std::size_t at) { adjoint_lanes<Matrix>(d, planes, at, tile); });
 }
 
 void map_any(WinogradMap map, const float* const* tile, std::size_t channels,
