@@ -20,7 +20,7 @@ namespace {
 // A run that is stopped is over soon, whoever is silent: this long for workers to finish
 // what they have begun (async), once or twice as long for servers to say where they are.
 constexpr Duration kPatience = std::chrono::milliseconds(600);
-constexpr Duration kGoodbyes = std::chrono::milliseconds(300);  // for all to leave
+constexpr Duration kGoodbyes = std::chrono::milliseconds(300);  // and for all to leave
 
 Role role_of(const std::string& text) {
   if (text == "server") return Role::kServer;
@@ -224,9 +224,9 @@ void Chief::heard(MemberLine& line, const wire::Heartbeat& beat) {
     carry_out(core_->quiet(line.incarnation));
   }
   line.figures = beat;
-  journal_.unreadable(Split::kTest, beat.unreadable_tests());
+  journal_.add_unreadable(Split::kTest, beat.unreadable_tests());
   try {
-    expect_few_unreadable(journal_.unreadable(Split::kTrain, beat.unreadable()), parts_.data);
+    expect_few_unreadable(journal_.add_unreadable(Split::kTrain, beat.unreadable()), parts_.data);
   } catch (const DataError& error) {
     if (!ended_) {
       carry_out(core_->fail(error.what(), error.code()));
@@ -416,7 +416,9 @@ void Chief::end(const RunEnded& ended) {
   ended_ = ended;
   if (!ended.error.empty()) ended_->error += silences();
   journal_.leaving();
-  leave_ = loop_.after(kGoodbyes, [this] { loop_.stop(); });
+  // A run that was not stopped hears everyone's last figures.
+  const bool stopped = ended.interrupted || !ended.error.empty();
+  leave_ = loop_.after(stopped ? kGoodbyes : role_.config.member_timeout, [this] { loop_.stop(); });
   if (all_gone()) loop_.stop();
 }
 

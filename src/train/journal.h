@@ -46,7 +46,7 @@ class Journal {
 
   // Files of this part of the data that a role could not read, with what others have said.
   template <typename Files>
-  const std::set<std::string>& unreadable(Split split, const Files& files) {
+  const std::set<std::string>& add_unreadable(Split split, const Files& files) {
     auto& known = split == Split::kTrain ? unreadable_ : unreadable_tests_;
     known.insert(files.begin(), files.end());
     return known;

@@ -220,8 +220,8 @@ class ThreadRun {
                        {"finish_seconds", finished[rank]},
                        {"time", times_of(counts[rank].times)}});
     }
-    journal_.unreadable(Split::kTrain, train_->unreadable());
-    journal_.unreadable(Split::kTest, test_->unreadable());
+    journal_.add_unreadable(Split::kTrain, train_->unreadable());
+    journal_.add_unreadable(Split::kTest, test_->unreadable());
     reporter_.summary(journal_.summary(examples_done(), std::move(roles), error));
     hub_.rethrow_failure();
     if (error == "interrupted") throw Interrupted(error);

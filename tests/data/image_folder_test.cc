@@ -176,6 +176,18 @@ TEST_F(ImageFolderTest, OneThatCannotBeDecodedWeighsNothingAndIsNamed) {
                     HasSubstr("dog/17.ppm"), HasSubstr("dog/18.ppm")));
 }
 
+TEST(ExpectFewUnreadable, OneInAHundredIsStillFew) {
+  DatasetInfo data;
+  data.name = "pets/train";
+  data.examples = 399;
+  expect_few_unreadable({}, data);
+  expect_few_unreadable({"a", "b", "c"}, data);
+  EXPECT_THAT(data_error_of([&] {
+                expect_few_unreadable({"a", "b", "c", "d"}, data);
+              }),
+              AllOf(HasSubstr("pets/train: 4 of 399"), HasSubstr("a, b, c, …")));
+}
+
 TEST_F(ImageFolderTest, AClassThatIsMissingIsNamed) {
   folders_.test_folder = dir_ / "test";
   EXPECT_THAT(data_error_of([&] { open(Split::kTrain); }), HasSubstr("test"));

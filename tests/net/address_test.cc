@@ -9,7 +9,7 @@ namespace {
 
 TEST(Address, TextIsWhatWasParsed) {
   for (const char* text : {"tcp:127.0.0.1:4242", "tcp:node-3.cluster:0", "tcp:[::1]:65535",
-                           "unix:/tmp/run/server0.sock", "unix:relative.sock"}) {
+                           "unix:/tmp/run/server0.sock", "unix:relative.sock", "unix:@name:1"}) {
     EXPECT_EQ(Address::parse(text).text(), text);
   }
 }

@@ -14,7 +14,9 @@
 namespace paceline {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class JournalTest : public ::testing::Test {
  protected:
@@ -59,6 +61,25 @@ TEST_F(JournalTest, ProgressGoesToTheLauncherAndTheFile) {
   journal_->progress(30, sums(15, 30));
   EXPECT_THAT(told(), HasSubstr("\"train_loss\":0.5"));
   EXPECT_THAT(metrics(), HasSubstr("\"examples_done\":30"));
+}
+
+TEST_F(JournalTest, ProgressOfExamplesThatWeighNothingHasNoLossToTell) {
+  journal_->begun(0);
+  journal_->progress(30, sums(0, 0));
+  EXPECT_THAT(told(), Not(HasSubstr("progress")));
+  journal_->progress(60, sums(15, 30));
+  EXPECT_THAT(told(), HasSubstr("\"examples_done\":60"));
+}
+
+TEST_F(JournalTest, UnreadableFilesAreNamedOnceInTheSummary) {
+  const std::vector<std::string> first = {"b", "a"};
+  EXPECT_THAT(journal_->add_unreadable(Split::kTrain, first), ElementsAre("a", "b"));
+  EXPECT_THAT(journal_->add_unreadable(Split::kTrain, std::vector<std::string>{"a", "c"}),
+              ElementsAre("a", "b", "c"));
+  EXPECT_THAT(journal_->add_unreadable(Split::kTest, first), ElementsAre("a", "b"));
+  const nlohmann::json summary = journal_->summary(0, nlohmann::json::array(), "");
+  EXPECT_EQ(summary["unreadable"], 3);
+  EXPECT_EQ(summary["unreadable_files"], nlohmann::json({"a", "b", "c"}));
 }
 
 TEST_F(JournalTest, ALauncherThatDoesNotReadStopsNothing) {

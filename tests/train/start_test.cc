@@ -26,16 +26,17 @@ class StartTest : public testing::Test {
     write_atomically(config_.run_dir / "config.toml", "schema = 1\n");
   }
   // A run of softmax regression with values 0, 1, 2, …
-  void write_other(const Layout& layout) {
+  void write_other(const Layout& layout) { write_run(dir_ / "other", layout, 0); }
+  static void write_run(const std::filesystem::path& run, const Layout& layout, float first) {
     CheckpointInfo info;
     info.layout = layout;
     info.model = "softmax";
     info.optimizer = "sgd";
     info.version = 3;
-    write_checkpoint(checkpoint_path(dir_ / "other", 3), info,
-                     [](std::uint64_t, Range floats, std::span<float> out) {
+    write_checkpoint(checkpoint_path(run, 3), info,
+                     [&](std::uint64_t, Range floats, std::span<float> out) {
                        for (std::uint64_t i = 0; i < floats.size(); ++i) {
-                         out[i] = static_cast<float>(floats.begin + i);
+                         out[i] = first + static_cast<float>(floats.begin + i);
                        }
                      });
   }
@@ -76,6 +77,25 @@ TEST_F(StartTest, TensorsOfAnotherShapeStartAnew) {
   const std::vector<float> values = loaded(*model);
   EXPECT_EQ(values[5], 0);
   EXPECT_EQ(values[1003], 1003);
+}
+
+TEST_F(StartTest, WeightsAreTheLearnedTensorsAndThenThoseOfTheStart) {
+  const auto model = make_parts(config_).model;
+  write_other(model->layout());
+  write_start(config_, *model);
+  Layout learned = model->layout();  // as if the weight, [10, 100], were frozen
+  learned.tensors.erase(learned.tensors.begin());
+  learned.tensors[0].floats = {0, 10};
+  learned.size = 10;
+  write_run(config_.run_dir, learned, 5000);
+  const Weights weights = read_weights(checkpoint_path(config_.run_dir, 3));
+  ASSERT_EQ(weights.layout.tensors.size(), 2U);
+  EXPECT_EQ(weights.layout.tensors[0].name, "softmax.bias");
+  EXPECT_EQ(weights.layout.tensors[1].name, "softmax.weight");
+  EXPECT_EQ(weights.layout.tensors[1].floats, (Range{10, 1010}));
+  EXPECT_EQ(weights.layout.size, 1010U);
+  EXPECT_EQ(weights.values[3], 5003);
+  EXPECT_EQ(weights.values[10 + 7], 7);
 }
 
 TEST_F(StartTest, ARunWithNothingInCommonIsRefused) {
