@@ -22,7 +22,8 @@ namespace paceline {
 struct Tensor {
   std::string name;
   std::vector<std::uint64_t> shape;
-  Range floats;  // where it lies in the flat vector
+  Range floats;        // where it lies in the flat vector
+  bool table = false;  // rows by key, of which a batch reads few: the others have no gradient
 };
 
 struct Layout {

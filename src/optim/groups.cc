@@ -39,7 +39,7 @@ ParameterGroup group_of(const Tensor& tensor, std::span<const ParameterGroup> gr
 void append(std::vector<GroupRange>& ranges, const GroupRange& next) {
   if (next.floats.empty()) return;
   if (!ranges.empty() && ranges.back().rate_factor == next.rate_factor &&
-      ranges.back().decay_factor == next.decay_factor) {
+      ranges.back().decay_factor == next.decay_factor && ranges.back().lazy == next.lazy) {
     ranges.back().floats.end = next.floats.end;
   } else {
     ranges.push_back(next);
@@ -60,7 +60,7 @@ std::vector<GroupRange> resolve_groups(const Layout& layout,
   for (const Tensor* tensor : tensors) {
     append(ranges, {{covered, tensor->floats.begin}});
     const ParameterGroup group = group_of(*tensor, groups);
-    append(ranges, {tensor->floats, group.rate_factor, group.decay_factor});
+    append(ranges, {tensor->floats, group.rate_factor, group.decay_factor, tensor->table});
     covered = tensor->floats.end;
   }
   append(ranges, {{covered, layout.size}});

@@ -22,6 +22,7 @@ struct Coefficients {
   float momentum, epsilon;
   double beta1, beta2;
   std::uint64_t time;
+  bool lazy;
 };
 
 struct Arrays {
@@ -168,16 +169,55 @@ void apply_rule(const Coefficients& k, Arrays a, std::size_t n) {
   if (i < n) apply_tail(rule, a, i, n - i);
 }
 
+template <typename Rule>
+HWY_INLINE void keep(const Arrays& a, std::size_t i) {
+  hn::StoreU(hn::LoadU(F(), a.before + i), F(), a.after + i);
+  for (std::size_t s = 0; s < Rule::kSlots; ++s) {
+    hn::StoreU(hn::LoadU(F(), a.state_before[s] + i), F(), a.state_after[s] + i);
+  }
+}
+
+template <typename Rule>
+void apply_or_keep(const Rule& rule, const Arrays& a, std::size_t i) {
+  if (a.gradient[i] != 0) return apply_tail(rule, a, i, 1);
+  a.after[i] = a.before[i];
+  for (std::size_t s = 0; s < Rule::kSlots; ++s) a.state_after[s][i] = a.state_before[s][i];
+}
+
+// Most vectors are touched as a whole or not at all; the others go element by element.
+template <typename Rule>
+void apply_lazily(const Coefficients& k, Arrays a, std::size_t n) {
+  const Rule rule(k);
+  const std::size_t lanes = hn::Lanes(F());
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto untouched = hn::Eq(hn::LoadU(F(), a.gradient + i), hn::Zero(F()));
+    if (hn::AllTrue(F(), untouched)) {
+      keep<Rule>(a, i);
+    } else if (hn::AllFalse(F(), untouched)) {
+      rule.step(a, i);
+    } else {
+      for (std::size_t j = i; j < i + lanes; ++j) apply_or_keep(rule, a, j);
+    }
+  }
+  for (; i < n; ++i) apply_or_keep(rule, a, i);
+}
+
+template <typename Rule>
+void apply_to(const Coefficients& k, const Arrays& a, std::size_t n) {
+  k.lazy ? apply_lazily<Rule>(k, a, n) : apply_rule<Rule>(k, a, n);
+}
+
 void apply_kind(OptimizerKind kind, const Coefficients& k, const Arrays& a, std::size_t n) {
   switch (kind) {
     case OptimizerKind::kSgd:
-      return apply_rule<Sgd>(k, a, n);
+      return apply_to<Sgd>(k, a, n);
     case OptimizerKind::kMomentum:
-      return apply_rule<Momentum>(k, a, n);
+      return apply_to<Momentum>(k, a, n);
     case OptimizerKind::kAdagrad:
-      return apply_rule<Adagrad>(k, a, n);
+      return apply_to<Adagrad>(k, a, n);
     case OptimizerKind::kAdam:
-      return apply_rule<Adam>(k, a, n);
+      return apply_to<Adam>(k, a, n);
   }
 }
 
@@ -192,15 +232,16 @@ namespace {
 HWY_EXPORT(apply_kind);
 
 Coefficients coefficients(const OptimizerOptions& options, const StepScalars& scalars,
-                          double rate_factor, double decay_factor) {
-  return {.rate = static_cast<float>(scalars.rate * rate_factor),
+                          const GroupRange& group) {
+  return {.rate = static_cast<float>(scalars.rate * group.rate_factor),
           .scale = static_cast<float>(scalars.scale),
-          .decay = static_cast<float>(options.decay * decay_factor),
+          .decay = static_cast<float>(options.decay * group.decay_factor),
           .momentum = static_cast<float>(options.momentum),
           .epsilon = static_cast<float>(options.epsilon),
           .beta1 = options.beta1,
           .beta2 = options.beta2,
-          .time = scalars.time};
+          .time = scalars.time,
+          .lazy = group.lazy};
 }
 
 }  // namespace
@@ -243,8 +284,7 @@ void Optimizer::apply(const StepScalars& scalars, std::span<const GroupRange> gr
       arrays.state_after[s] = state_after.data() + s * n + first;
     }
     HWY_DYNAMIC_DISPATCH(apply_kind)
-    (options_.kind, coefficients(options_, scalars, group.rate_factor, group.decay_factor), arrays,
-     group.floats.size());
+    (options_.kind, coefficients(options_, scalars, group), arrays, group.floats.size());
   }
 }
 

@@ -12,6 +12,10 @@
 //   adam      m, v ← moving averages of g, g²; bias-corrected; p ← p − r·m̂ / (√v̂ + ε)
 //
 // with g = scale · gradient_sum + decay · p.
+//
+// Where a group is lazy, an element whose gradient sum is zero stays as it is, with its state:
+// the rows of a table that a step did not touch neither decay nor go on moving, so they need
+// not travel. This holds element by element, wherever the vector is cut.
 #pragma once
 
 #include <cstddef>
@@ -49,6 +53,7 @@ struct GroupRange {
   Range floats;
   double rate_factor = 1;
   double decay_factor = 1;
+  bool lazy = false;  // of tables
 
   bool operator==(const GroupRange&) const = default;
 };

@@ -40,6 +40,15 @@ TEST(ResolveGroups, SortsTensorsAndFillsGapsBetweenThem) {
                                    GroupRange{{16, 20}, 1, 1}));
 }
 
+TEST(ResolveGroups, TablesAreLazy) {
+  Layout layout = kLayout;
+  layout.tensors[2].table = true;
+  const ParameterGroup groups[] = {{"fc", 10, 0.5}};
+  EXPECT_THAT(resolve_groups(layout, groups),
+              testing::ElementsAre(GroupRange{{0, 8}, 1, 1}, GroupRange{{8, 18}, 10, 0.5, true},
+                                   GroupRange{{18, 20}, 10, 0.5}));
+}
+
 TEST(ResolveGroups, RefusesAPrefixThatMatchesNothingAndNamesTheTensors) {
   const ParameterGroup groups[] = {{"fc2", 2, 1}};
   try {

@@ -152,6 +152,44 @@ TEST(Optimizer, GivesTheSameBitsOnEveryInstructionSet) {
   }
 }
 
+// Every third element of the gradient, some whole vectors, and the last few are zero.
+std::vector<float> gradient_of_a_table(std::size_t n, std::uint64_t time) {
+  std::vector<float> gradient = gradient_at(n, time);
+  for (std::size_t i = 0; i < n; ++i) {
+    if ((i < n / 3 && i % 3 == 0) || (i >= n / 2 && i < 3 * n / 4) || i + 3 > n) gradient[i] = 0;
+  }
+  return gradient;
+}
+
+TEST(Optimizer, OfATableChangesOnlyWhatAStepHasTouched) {
+  constexpr std::size_t kSize = 203;
+  const GroupRange lazy{{0, kSize}, 2, 0.5, true};
+  const std::vector<float> gradient = gradient_of_a_table(kSize, 4);
+  for (const OptimizerKind kind : kKinds) {
+    const Optimizer optimizer(options_of(kind));
+    const State before = run(optimizer, kSize, 3);
+    State all = before;
+    optimizer.apply(scalars_of(4), 2, 0.5, gradient, before.parameters, all.parameters,
+                    before.slots, all.slots);
+    for_each_target([&](const char* target) {
+      State touched = {std::vector<float>(kSize, 9), std::vector<float>(before.slots.size(), 9)};
+      optimizer.apply(scalars_of(4), std::span(&lazy, 1), gradient, before.parameters,
+                      touched.parameters, before.slots, touched.slots);
+      for (std::size_t i = 0; i < kSize; ++i) {
+        const State& expected = gradient[i] == 0 ? before : all;
+        ASSERT_EQ(touched.parameters[i], expected.parameters[i]) << target << " float " << i;
+        for (std::size_t s = 0; s < optimizer.slots(); ++s) {
+          ASSERT_EQ(touched.slots[s * kSize + i], expected.slots[s * kSize + i]) << target;
+        }
+      }
+      State in_place = before;
+      optimizer.apply(scalars_of(4), std::span(&lazy, 1), gradient, in_place.parameters,
+                      in_place.parameters, in_place.slots, in_place.slots);
+      EXPECT_EQ(in_place, touched) << target;
+    });
+  }
+}
+
 TEST(Optimizer, WithFactorsOfZeroKeepsTheParameters) {
   for (const OptimizerKind kind : kKinds) {
     const Optimizer optimizer(options_of(kind));

@@ -36,7 +36,7 @@ struct EmbeddingInGraph : public torch::autograd::Function<EmbeddingInGraph> {
 Embedding::Embedding(FlatTensors& tensors, const std::string& name, std::int64_t tokens,
                      std::int64_t width)
     : tensors_(tensors),
-      weight_(tensors.add(name + ".weight", {tokens, width})),
+      weight_(tensors.add_table(name + ".weight", tokens, width)),
       tokens_(tokens),
       width_(width) {}
 

@@ -13,6 +13,12 @@ std::size_t FlatTensors::add(const std::string& name, const std::vector<std::int
   return layout_.tensors.size() - 1;
 }
 
+std::size_t FlatTensors::add_table(const std::string& name, std::int64_t rows, std::int64_t width) {
+  const std::size_t number = add(name, {rows, width});
+  layout_.tensors[number].table = true;
+  return number;
+}
+
 void FlatTensors::view(float* floats, std::vector<torch::Tensor>& views) const {
   views.clear();
   for (const Tensor& tensor : layout_.tensors) {

@@ -18,6 +18,7 @@ class FlatTensors {
  public:
   // In the order in which the forward pass needs them. Returns the tensor's number.
   std::size_t add(const std::string& name, const std::vector<std::int64_t>& shape);
+  std::size_t add_table(const std::string& name, std::int64_t rows, std::int64_t width);
 
   const Layout& layout() const { return layout_; }
   Range floats(std::size_t number) const { return layout_.tensors[number].floats; }
