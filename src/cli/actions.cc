@@ -69,7 +69,7 @@ nlohmann::json ideal_action(const RunConfig& config, Reporter& reporter) {
 }
 
 // The tensors, and what each costs a worker per step on the wire: pushed and pulled, or summed
-// over a ring, or as factors when these are cheaper.
+// over a ring, or as factors when these are cheaper. Of tables it is what they cost at most.
 nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts) {
   nlohmann::json tensors = describe_tensors(parts.model->layout());
   const bool ring = config.exchange == ExchangeKind::kAllReduce;
@@ -77,8 +77,8 @@ nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts)
   const auto matrices = parts.model->matrices();
   const auto factored = choose_factored(matrices, parts.grid.batch, config.workers, config.factors);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const Range floats = parts.model->layout().tensors[i].floats;
-    const auto is_this = [&](const Matrix& matrix) { return matrix.floats == floats; };
+    const Tensor& described = parts.model->layout().tensors[i];
+    const auto is_this = [&](const Matrix& matrix) { return matrix.floats == described.floats; };
     nlohmann::json& tensor = tensors[i];
     double bytes = tensor["bytes"];
     bytes *= config.wire == WireFormat::kBf16 ? 0.5 : 1;
@@ -97,6 +97,8 @@ nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts)
       tensor["factor_seconds"] = cost.factor_seconds;
       if (chosen) bytes = cost.factor_bytes;
     }
+    // Only the rows that a step touches: all of them at most.
+    if (config.exchange == ExchangeKind::kPs && described.table) tensor["as"] = "rows";
     tensor["step_bytes"] = static_cast<std::uint64_t>(bytes);
   }
   return tensors;

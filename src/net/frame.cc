@@ -143,7 +143,7 @@ FrameHeader decode(std::span<const std::byte, kHeaderBytes> bytes, const FrameLi
   header.credit = get<std::uint32_t>(bytes, kCreditAt);
   const auto codec = get<std::uint8_t>(bytes, kCodecAt);
   check_reserved(bytes);
-  if (codec > static_cast<std::uint8_t>(Codec::kBf16)) {
+  if (codec > static_cast<std::uint8_t>(Codec::kBf16Blocks)) {
     throw FrameError(fmt::format("malformed frame: unknown codec {}", codec));
   }
   header.codec = static_cast<Codec>(codec);

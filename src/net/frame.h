@@ -28,7 +28,9 @@ inline constexpr std::uint16_t kFirstApplicationType = 16;
 
 enum class Codec : std::uint8_t {
   kRaw = 0,
-  kBf16 = 1,  // floats of 16 bits in the place of 32
+  kBf16 = 1,        // floats of 16 bits in the place of 32
+  kBlocks = 2,      // some blocks of the floats: see exchange/codec.h
+  kBf16Blocks = 3,  // both
 };
 
 struct FrameHeader {

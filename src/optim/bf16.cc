@@ -97,19 +97,6 @@ void from_bf16(std::span<const Bf16> from, std::span<float> to) {
   HWY_DYNAMIC_DISPATCH(decode)(from.data(), to.data(), from.size());
 }
 
-std::shared_ptr<Buffer> pack_bf16(std::span<const std::byte> floats) {
-  const std::span from(reinterpret_cast<const float*>(floats.data()),
-                       floats.size() / sizeof(float));
-  auto halves = std::make_shared<Buffer>(from.size() * sizeof(Bf16));
-  to_bf16(from, {reinterpret_cast<Bf16*>(halves->data()), from.size()});
-  return halves;
-}
-
-void unpack_bf16(std::span<const std::byte> halves, std::span<float> to) {
-  PACELINE_CHECK(halves.size() == to.size() * sizeof(Bf16));
-  from_bf16({reinterpret_cast<const Bf16*>(halves.data()), to.size()}, to);
-}
-
 void add_bf16(std::span<Bf16> to, std::span<const Bf16> a, std::span<const Bf16> b) {
   PACELINE_CHECK(to.size() == a.size() && a.size() == b.size());
   HWY_DYNAMIC_DISPATCH(add_halves)(to.data(), a.data(), b.data(), to.size());

@@ -3,10 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
-
-#include "base/buffer.h"
 
 namespace paceline {
 
@@ -15,10 +12,6 @@ using Bf16 = std::uint16_t;
 // Rounded to the nearest, ties to even; NaN stays NaN. Spans of one length.
 void to_bf16(std::span<const float> from, std::span<Bf16> to);
 void from_bf16(std::span<const Bf16> from, std::span<float> to);
-
-// The same with the bytes of messages, which must be aligned.
-std::shared_ptr<Buffer> pack_bf16(std::span<const std::byte> floats);
-void unpack_bf16(std::span<const std::byte> halves, std::span<float> to);
 
 // to[i] = a[i] + b[i], rounded; `to` may be one of them.
 void add_bf16(std::span<Bf16> to, std::span<const Bf16> a, std::span<const Bf16> b);

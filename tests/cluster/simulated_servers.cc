@@ -145,11 +145,14 @@ void World::send_params(Server& server, const SendParams& send) {
       if (worker.id == client && worker.alive) work(worker);
     }
   };
-  deliver(server.id, send.client, [this, at_worker, send] {
-    at_worker([&](Worker& worker) { params_begin(worker, send.chunk); });
+  // Of the newest version only what has changed is sent to those whose version is known.
+  Params params{send.chunk, send.version, found->second, send.since};
+  if (send.version != stored.current) params.since.reset();
+  deliver(server.id, send.client, [at_worker, params, this] {
+    at_worker([&](Worker& worker) { params_begin(worker, params); });
   });
-  deliver(server.id, send.client, [this, at_worker, send, value = found->second] {
-    at_worker([&](Worker& worker) { params_end(worker, send.chunk, send.version, value); });
+  deliver(server.id, send.client, [at_worker, params, this] {
+    at_worker([&](Worker& worker) { params_end(worker, params); });
   });
 }
 

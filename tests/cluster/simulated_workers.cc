@@ -72,8 +72,9 @@ void World::worker_do(Worker& worker, const WorkerCore::Actions& actions) {
 
 constexpr Word kTorn = 0xdead;  // parameters that are half old, half new
 
-void World::params_begin(Worker& worker, std::uint32_t chunk) {
-  const bool may_land = worker.core->may_land(chunk);
+void World::params_begin(Worker& worker, const Params& params) {
+  const std::uint32_t chunk = params.chunk;
+  const bool may_land = !params.since && worker.core->may_land(chunk);
   if (may_land || scenario_.mutation == Mutation::kOverwriteInUse) worker.params[chunk] = kTorn;
   if (may_land) {
     worker.aside.erase(chunk);
@@ -84,12 +85,13 @@ void World::params_begin(Worker& worker, std::uint32_t chunk) {
   }
 }
 
-void World::params_end(Worker& worker, std::uint32_t chunk, std::uint64_t version, Word value) {
+void World::params_end(Worker& worker, const Params& params) {
+  const std::uint32_t chunk = params.chunk;
   if (!worker.aside.contains(chunk)) {
-    worker.params[chunk] = value;
-    worker_do(worker, worker.core->params(chunk, version));
+    worker.params[chunk] = params.value;
+    worker_do(worker, worker.core->params(chunk, params.version));
   } else {
-    worker.staged.at(chunk) = {value, version};
+    worker.staged.at(chunk) = {params.value, params.since, params.version};
     if (worker.core->may_land(chunk)) install(worker, chunk);
   }
   wake(worker);
@@ -180,6 +182,14 @@ void World::install_staged(Worker& worker) {
 
 void World::install(Worker& worker, std::uint32_t chunk) {
   const Worker::Staged staged = worker.staged.extract(chunk).mapped();
+  const auto here = worker.core->version(chunk);
+  if (staged.since && here != staged.since && here != staged.version) {
+    if (scenario_.mode == Mode::kSync) {
+      return worker_do(worker, worker.core->missed(chunk, *staged.version));
+    }
+    return problem(fmt::format("changes since version {} of chunk {} came to worker {}",
+                               *staged.since, chunk, worker.id));
+  }
   worker.params[chunk] = staged.value;
   worker_do(worker, worker.core->params(chunk, *staged.version));
 }

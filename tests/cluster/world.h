@@ -55,6 +55,7 @@ class World {
     std::vector<Word> params;
     struct Staged {
       Word value = 0;
+      std::optional<std::uint64_t> since;
       std::optional<std::uint64_t> version;  // once it has arrived
     };
     std::map<std::uint32_t, Staged> staged;  // by chunk
@@ -97,8 +98,14 @@ class World {
   void start_worker(bool slow);
   void worker_get(Worker& worker, const ChiefMessage& message);
   void worker_do(Worker& worker, const WorkerCore::Actions& actions);
-  void params_begin(Worker& worker, std::uint32_t chunk);
-  void params_end(Worker& worker, std::uint32_t chunk, std::uint64_t version, Word value);
+  struct Params {
+    std::uint32_t chunk;
+    std::uint64_t version;
+    Word value;
+    std::optional<std::uint64_t> since;  // only the changes: the version they belong to
+  };
+  void params_begin(Worker& worker, const Params& params);
+  void params_end(Worker& worker, const Params& params);
   void install(Worker& worker, std::uint32_t chunk);
   void install_staged(Worker& worker);
   void wake(Worker& worker);

@@ -1,13 +1,11 @@
 #include "exchange/ps/client.h"
 
-#include <cstring>
 #include <set>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "exchange/parsed.h"
-#include "optim/bf16.h"
 #include "optim/sum.h"
 
 namespace paceline {
@@ -33,15 +31,14 @@ PsClient::PsClient(Loop& loop, const ChunkMap& map, const PsClientOptions& optio
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
     if (params.chunk() >= map_.chunks()) throw FrameError("there is no such chunk");
     const Range floats = map_.floats_of(params.chunk());
-    const bool halves = header.codec == Codec::kBf16;
-    if (header.payload_bytes != floats.size() * (halves ? sizeof(Bf16) : sizeof(float))) {
+    if (!fits(header.codec, header.payload_bytes, floats.size())) {
       throw FrameError("parameters of the wrong size");
     }
     const std::lock_guard lock(mutex_);
-    aside_[params.chunk()] = halves || !core_.may_land(params.chunk());
+    aside_[params.chunk()] = header.codec != Codec::kRaw || !core_.may_land(params.chunk());
     if (aside_[params.chunk()]) {
       Staged& staged = staged_[params.chunk()];
-      staged = {Buffer(header.payload_bytes), header.codec, {}};
+      staged = {Buffer(header.payload_bytes), header.codec, params.since(), {}};
       return staged.values.bytes();
     }
     core_.landing(params.chunk());
@@ -257,10 +254,8 @@ void PsClient::ready(Range floats) {
 
 void PsClient::push_gradient(std::uint32_t chunk) {
   const Range part = map_.floats_of(chunk);
-  const auto bytes = std::as_bytes(gradient().subspan(part.begin, part.size()));
-  if (options_.wire == WireFormat::kFloat) return push(chunk, Codec::kRaw, {bytes, gradient_});
-  const auto halves = pack_bf16(bytes);
-  push(chunk, Codec::kBf16, {halves->bytes(), halves});
+  const std::span<const float> values = gradient().subspan(part.begin, part.size());
+  push(chunk, encode({std::as_bytes(values), gradient_}, options_.wire, nonzero_blocks(values)));
 }
 
 // Async: the worker has the whole gradient of its push, so it sees to clipping and to
@@ -294,18 +289,19 @@ void PsClient::finish(const Loss& loss, const TreeSum* tree) {
     for (const auto& [begin, node] : tree->nodes()) {
       out = std::copy_n(node.second.data() + part.begin, part.size(), out);
     }
-    push(chunk, Codec::kRaw, {packed->bytes(), packed});
+    push(chunk, encode({packed->bytes(), packed}, WireFormat::kFloat,
+                       nonzero_blocks(packed->as_floats())));
   }
   const std::lock_guard lock(mutex_);
   install_staged();
 }
 
-void PsClient::push(std::uint32_t chunk, Codec codec, Payload payload) {
+void PsClient::push(std::uint32_t chunk, Encoded gradient) {
   const Pump::Hold hold(pump_);
   sent_[chunk] = true;
   FrameHeader header;
   header.type = wire::PUSH;
-  header.codec = codec;
+  header.codec = gradient.codec;
   {
     const std::lock_guard lock(mutex_);
     const WorkerCore::Actions& actions = core_.push(chunk, contribution_);
@@ -315,7 +311,7 @@ void PsClient::push(std::uint32_t chunk, Codec codec, Payload payload) {
     header.base_version = push.base_version;
     push.message.SerializeToString(&meta_);
   }
-  connection_->send(map_.server_of(chunk), header, meta_, std::move(payload),
+  connection_->send(map_.server_of(chunk), header, meta_, std::move(gradient.payload),
                     static_cast<int>(chunk));
 }
 
@@ -342,10 +338,11 @@ void PsClient::install(std::uint32_t chunk) {
   const Staged staged = std::move(staged_.extract(chunk).mapped());
   const Range floats = map_.floats_of(chunk);
   const auto values = parameters_.as_floats().subspan(floats.begin, floats.size());
-  if (staged.codec == Codec::kBf16) {
-    unpack_bf16(staged.values.bytes(), values);
-  } else {
-    std::memcpy(values.data(), staged.values.data(), staged.values.size());
+  const auto here = core_.version(chunk);
+  if (!has_blocks(staged.codec) || here == staged.since) {
+    decode(staged.codec, staged.values.bytes(), values);
+  } else if (here != staged.version) {  // a share that was pushed twice is answered twice
+    return carry_out(core_.missed(chunk, *staged.version));
   }
   carry_out(core_.params(chunk, *staged.version));
 }

@@ -19,6 +19,7 @@
 #include "base/buffer.h"
 #include "base/clock.h"
 #include "exchange/chunks.h"
+#include "exchange/codec.h"
 #include "exchange/exchange.h"
 #include "exchange/options.h"
 #include "exchange/ps/connection.h"
@@ -80,7 +81,7 @@ class PsClient final : public Exchange {
   void carry_out(const WorkerCore::Actions& actions);
   void wait_for(const std::function<bool()>& done, const std::function<std::string()>& what);
   void push_gradient(std::uint32_t chunk);
-  void push(std::uint32_t chunk, Codec codec, Payload payload);
+  void push(std::uint32_t chunk, Encoded gradient);
   void install_staged();
   void install(std::uint32_t chunk);
   double own_scale(const Loss& loss) const;
@@ -100,9 +101,10 @@ class PsClient final : public Exchange {
   Buffer parameters_;
   std::shared_ptr<Buffer> gradient_;
   std::vector<std::shared_ptr<Buffer>> gradients_;  // pool: one may still be on its way
-  struct Staged {  // arrived, or still arriving, while the chunk was in use or as halves
+  struct Staged {  // arrived, or still arriving, while the chunk was in use or to be decoded
     Buffer values;
     Codec codec;
+    std::uint64_t since;                   // of blocks: the version they have changed
     std::optional<std::uint64_t> version;  // once it has arrived
   };
   std::map<std::uint32_t, Staged> staged_;  // by chunk

@@ -1,10 +1,12 @@
 #include "exchange/ps/server.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/log.h"
+#include "exchange/codec.h"
 #include "exchange/parsed.h"
 #include "net/hello.h"
-#include "optim/bf16.h"
 
 namespace paceline {
 
@@ -22,17 +24,17 @@ class PsServer::Client final : public LinkHandler {
     if (header.type != wire::PUSH || !greeted_) throw FrameError("unexpected payload");
     push_ = parsed<wire::Push>(meta);
     const Range tiles{push_.tiles().begin(), push_.tiles().end()};
-    const bool fits = tiles.begin <= tiles.end && tiles.size() <= 1'000'000;
-    const std::size_t bytes = fits ? server_.shard_.contribution_bytes(push_.chunk(), tiles) : 0;
-    const bool halves = header.codec == Codec::kBf16;
-    if (!fits || header.payload_bytes != (halves ? bytes / 2 : bytes)) {
+    const bool possible = tiles.begin <= tiles.end && tiles.size() <= 1'000'000;
+    const std::size_t bytes =
+        possible ? server_.shard_.contribution_bytes(push_.chunk(), tiles) : 0;
+    if (!possible || !fits(header.codec, header.payload_bytes, bytes / sizeof(float))) {
       throw FrameError(fmt::format("a push of {} bytes does not fit chunk {}", header.payload_bytes,
                                    push_.chunk()));
     }
     landing_ = server_.shard_.landing(push_.chunk(), bytes);
-    if (!halves) return landing_->bytes();
-    arriving_halves_ = Buffer(header.payload_bytes);
-    return arriving_halves_.bytes();
+    if (header.codec == Codec::kRaw) return landing_->bytes();
+    arriving_ = Buffer(header.payload_bytes);
+    return arriving_.bytes();
   }
 
   void received(Link&, const FrameHeader& header, std::string_view meta,
@@ -41,8 +43,9 @@ class PsServer::Client final : public LinkHandler {
     if (!greeted_) throw FrameError("the first message is not a hello");
     incarnation_ = header.incarnation;
     if (header.type == wire::PUSH && landing_) {
-      if (header.codec == Codec::kBf16) {
-        unpack_bf16(arriving_halves_.bytes(), landing_->as_floats());
+      if (header.codec != Codec::kRaw) {
+        std::ranges::fill(landing_->as_floats(), 0.0F);  // what did not come
+        decode(header.codec, arriving_.bytes(), landing_->as_floats());
       }
       const Sender sender{id_, header.incarnation, header.plan_epoch, header.base_version};
       const Shard::Contribution contribution = std::move(landing_);
@@ -83,7 +86,7 @@ class PsServer::Client final : public LinkHandler {
   std::uint32_t incarnation_ = 0;
   wire::Push push_;
   Shard::Contribution landing_;
-  Buffer arriving_halves_;
+  Buffer arriving_;  // what must be decoded
   bool wants_halves_ = false;
 };
 
@@ -165,20 +168,22 @@ void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* p
 void PsServer::send_params(const SendParams& send) {
   const auto client = clients_.find(send.client);
   if (client == clients_.end()) return;
-  wire::Params params;
-  params.set_chunk(send.chunk);
-  params.set_state(send.state);
-  params.SerializeToString(&meta_);
   FrameHeader header;
   header.type = wire::PARAMS;
   header.base_version = send.version;
-  Payload values = shard_.values(send.chunk, send.version, send.state);
-  if (client->second->wants_halves()) {
-    header.codec = Codec::kBf16;
-    const auto halves = pack_bf16(values.bytes);
-    values = {halves->bytes(), halves};
-  }
-  client->second->link().send(header, meta_, std::move(values), static_cast<int>(send.chunk));
+  std::optional<BlockSet> changed;
+  if (send.since) changed = shard_.changed(send.chunk, send.version, *send.since);
+  Encoded values =
+      encode(shard_.values(send.chunk, send.version, send.state),
+             client->second->wants_halves() ? WireFormat::kBf16 : WireFormat::kFloat, changed);
+  header.codec = values.codec;
+  wire::Params params;
+  params.set_chunk(send.chunk);
+  params.set_state(send.state);
+  params.set_since(send.since.value_or(0));
+  params.SerializeToString(&meta_);
+  client->second->link().send(header, meta_, std::move(values.payload),
+                              static_cast<int>(send.chunk));
 }
 
 void PsServer::tell(const SendToChief& message) {

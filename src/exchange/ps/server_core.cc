@@ -85,7 +85,7 @@ const ServerCore::Actions& ServerCore::push(const Sender& sender, const wire::Pu
 
 void ServerCore::push_sync(const Sender& sender, const wire::Push& push) {
   Chunk& chunk = this->chunk(push.chunk());
-  const Waiting reader{sender.client, push.step() + 1, false};
+  const Waiting reader{sender.client, push.step() + 1, false, sender.base_version};
   if (push.step() < chunk.version) {  // complete: whatever it covers, it was seen
     answer(push.chunk(), chunk, reader);
     return;
@@ -129,8 +129,9 @@ void ServerCore::push_async(const Sender& sender, const wire::Push& push) {
   Clock& clock = chunk.clocks[sender.incarnation];
   ++clock.ticks;
   clock.active = !push.idle();
+  clock.since = sender.base_version;
   if (push.idle()) {
-    actions_.push_back(SendParams{sender.client, push.chunk(), chunk.version, false});
+    actions_.push_back(SendParams{sender.client, push.chunk(), chunk.version, false, clock.since});
   } else {
     read(push.chunk(), chunk, sender.incarnation, sender.client);
     if (clock.reader) {
@@ -285,6 +286,7 @@ const ServerCore::Actions& ServerCore::pull(ClientId client, std::uint32_t incar
       clock.ticks = smallest.value_or(clock.ticks);
       clock.active = true;
     }
+    clock.since.reset();
     read(pull.chunk(), chunk, incarnation, client);
   } else {
     answer(pull.chunk(), chunk, {client, pull.version(), pull.state()});
@@ -295,7 +297,8 @@ const ServerCore::Actions& ServerCore::pull(ClientId client, std::uint32_t incar
 // Answers now, later, or with a refusal: exactly the version that was asked for.
 void ServerCore::answer(std::uint32_t number, Chunk& chunk, const Waiting& reader) {
   if (kept(chunk, reader.version)) {
-    actions_.push_back(SendParams{reader.client, number, reader.version, reader.state});
+    actions_.push_back(
+        SendParams{reader.client, number, reader.version, reader.state, reader.since});
   } else if (reader.version < chunk.version) {
     refuse(reader.client, number, reader.version, wire::Refusal::GONE);
   } else {
@@ -335,7 +338,7 @@ void ServerCore::read(std::uint32_t number, Chunk& chunk, std::uint32_t incarnat
       }
     }
   }
-  actions_.push_back(SendParams{client, number, chunk.version, false});
+  actions_.push_back(SendParams{client, number, chunk.version, false, clock.since});
 }
 
 void ServerCore::release_readers(std::uint32_t number, Chunk& chunk) {

@@ -70,7 +70,8 @@ struct SendParams {
   ClientId client;
   std::uint32_t chunk;
   std::uint64_t version;
-  bool state;
+  bool state = false;
+  std::optional<std::uint64_t> since = {};  // the version that the client holds, if it is known
 };
 struct SendToClient {
   ClientId client;
@@ -126,12 +127,14 @@ class ServerCore {
   struct Waiting {
     ClientId client;
     std::uint64_t version;  // sync
-    bool state;
+    bool state = false;
+    std::optional<std::uint64_t> since = {};
   };
   struct Clock {  // of one worker on one chunk (ssp)
     std::uint64_t ticks = 0;
     bool active = false;
-    std::optional<ClientId> reader;  // whose read waits
+    std::optional<ClientId> reader;      // whose read waits
+    std::optional<std::uint64_t> since;  // the version that it holds, if it is known
   };
   struct Chunk {
     std::uint64_t version = 0;

@@ -49,6 +49,7 @@ void Shard::load(std::uint32_t number, std::uint64_t version, std::span<const fl
   PACELINE_CHECK(values.size() == chunk.floats.size());
   PACELINE_CHECK(state.empty() || state.size() == slots() * values.size());
   chunk.current.number = version;
+  chunk.history.start(version);
   chunk.current.values = take(chunk.free_values, values.size_bytes());
   std::copy(values.begin(), values.end(), chunk.current.values->as_floats().begin());
   chunk.current.state = take(chunk.free_state, slots() * values.size_bytes());
@@ -126,6 +127,8 @@ void Shard::apply(const Apply& apply, const Contribution& contribution) {
     optimizer_.apply(scalars, chunk.groups, sum, chunk.current.values->as_floats(),
                      next.values->as_floats(), chunk.current.state->as_floats(),
                      next.state->as_floats());
+    chunk.history.change(apply.version, chunk.current.values->as_floats(),
+                         next.values->as_floats());
   }
   chunk.previous = std::exchange(chunk.current, std::move(next));
   chunk.sum.reset();
@@ -154,6 +157,13 @@ Payload Shard::values(std::uint32_t number, std::uint64_t version, bool with_sta
   std::memcpy(both->data(), found.values->data(), found.values->size());
   std::memcpy(both->data() + found.values->size(), found.state->data(), found.state->size());
   return {both->bytes(), both};
+}
+
+std::optional<BlockSet> Shard::changed(std::uint32_t number, std::uint64_t version,
+                                       std::uint64_t since) const {
+  const Chunk& chunk = chunks_.at(number);
+  if (version != chunk.current.number) return std::nullopt;
+  return chunk.history.since(since, chunk.floats.size());
 }
 
 }  // namespace paceline

@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "base/buffer.h"
 #include "data/share.h"
+#include "exchange/blocks.h"
 #include "exchange/chunks.h"
 #include "exchange/options.h"
 #include "exchange/ps/server_core.h"
@@ -61,6 +63,10 @@ class Shard {
 
   // The values (and state behind them) of a version that is kept.
   Payload values(std::uint32_t chunk, std::uint64_t version, bool with_state) const;
+  // The blocks of the newest version that are not as they were in an older one; nothing when
+  // they are many, or `version` is not the newest.
+  std::optional<BlockSet> changed(std::uint32_t chunk, std::uint64_t version,
+                                  std::uint64_t since) const;
 
  private:
   struct Version {
@@ -73,6 +79,7 @@ class Shard {
     std::vector<GroupRange> groups;  // relative to the chunk
     Version current;
     Version previous;
+    BlockHistory history;  // of the current version's values
     std::map<std::uint64_t, Version> pinned;
     Contribution sum;
     TreeSum tree{0};

@@ -56,6 +56,17 @@ const WorkerCore::Actions& WorkerCore::params(std::uint32_t chunk, std::uint64_t
   return actions_;
 }
 
+const WorkerCore::Actions& WorkerCore::missed(std::uint32_t number, std::uint64_t version) {
+  actions_.clear();
+  if (options_.mode != Mode::kSync) throw FrameError("changes of a version that is not here");
+  Chunk& chunk = chunks_.at(number);
+  if (chunk.wanted == version) {
+    chunk.wanted.reset();
+    ask(number, version);
+  }
+  return actions_;
+}
+
 const WorkerCore::Actions& WorkerCore::ack(const wire::Ack& ack) {
   actions_.clear();
   acknowledge(ack.chunk());

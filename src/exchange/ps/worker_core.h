@@ -65,6 +65,9 @@ class WorkerCore {
   const Actions& prepare(const wire::Prepare& prepare);
   const Actions& lease(const wire::Lease& lease);
   const Actions& params(std::uint32_t chunk, std::uint64_t version);
+  // Changes came that lead to `version`, from one that is not in hand any more: the worker has
+  // gone back for somebody else's share.
+  const Actions& missed(std::uint32_t chunk, std::uint64_t version);
   const Actions& ack(const wire::Ack& ack);
   const Actions& refused(const wire::Refusal& refusal);  // throws CommError: cannot go on
   void stop() { stopping_ = true; }
@@ -83,6 +86,7 @@ class WorkerCore {
   // begin to, landing() says so: until params() there is no version in hand.
   bool may_land(std::uint32_t chunk) const;
   void landing(std::uint32_t chunk) { chunks_.at(chunk).have.reset(); }
+  std::optional<std::uint64_t> version(std::uint32_t chunk) const { return chunks_.at(chunk).have; }
   bool stopping() const { return stopping_; }
   bool quiet() const { return !current_ && acknowledged_ == 0 && !unacknowledged(); }
   // The share that will probably follow `share`: for reading ahead.

@@ -19,7 +19,7 @@ namespace paceline {
 namespace {
 
 constexpr std::size_t kGradientFloats = 1037;
-const Grid kGrid{53, 10, 3};  // nothing divides
+const Grid kRingGrid{53, 10, 3};  // nothing divides
 constexpr std::uint64_t kEpochs = 3;
 
 class SharedNotes final : public RingNotes {
@@ -54,9 +54,9 @@ struct Worker {
 
 AllReduceOptions options_for(const std::vector<double>& weights) {
   AllReduceOptions options;
-  options.grid = kGrid;
+  options.grid = kRingGrid;
   options.groups = {{{0, kGradientFloats}, 1, 1}};
-  options.last_version = kGrid.steps_per_epoch() * kEpochs;
+  options.last_version = kRingGrid.steps_per_epoch() * kEpochs;
   options.bucket_floats = 100;
   options.optimizer.kind = OptimizerKind::kAdam;
   for (std::uint32_t rank = 0; rank < weights.size(); ++rank) {
@@ -94,7 +94,7 @@ void announce(Exchange& exchange, Range floats) {
 }
 
 void compute(Exchange& exchange, const Share& share) {
-  const Range positions = kGrid.positions(share);
+  const Range positions = kRingGrid.positions(share);
   exchange.begin(static_cast<double>(positions.size()));
   exchange.await({0, kGradientFloats});
   std::ranges::fill(exchange.gradient(), 0.0F);
@@ -118,7 +118,7 @@ void compute(Exchange& exchange, const Share& share) {
 }
 
 Schedule schedule() {
-  return Schedule({.rate = 0.1}, kGrid.batch, kGrid.examples, kEpochs);
+  return Schedule({.rate = 0.1}, kRingGrid.batch, kRingGrid.examples, kEpochs);
 }
 
 using Between = std::function<void(std::uint32_t rank, const Share& share, Exchange& exchange)>;
@@ -181,7 +181,7 @@ TEST(AllReduceTest, TheResultDoesNotDependOnTheCut) {
     for (const Worker& worker : many) {
       ASSERT_EQ(worker.error, "");
       EXPECT_EQ(worker.values, many[0].values) << "workers must hold the same bits";
-      EXPECT_EQ(worker.examples, kGrid.examples * kEpochs);
+      EXPECT_EQ(worker.examples, kRingGrid.examples * kEpochs);
     }
     for (std::size_t i = 0; i < kGradientFloats; ++i) {
       ASSERT_NEAR(one[0].values[i], many[0].values[i], 1e-4) << weights.size() << ", float " << i;

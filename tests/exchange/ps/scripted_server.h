@@ -77,4 +77,17 @@ struct ScriptedServer {
   ServerCore core;
 };
 
+// "1: 3" for client 1, which is sent parameters and known to hold version 3; "1: ?" when what
+// it holds is not known.
+inline Lines held_by_receivers(const ServerCore::Actions& actions) {
+  Lines held;
+  for (const ServerAction& action : actions) {
+    const auto* send = std::get_if<SendParams>(&action);
+    if (send == nullptr) continue;
+    held.push_back(
+        fmt::format("{}: {}", send->client, send->since ? std::to_string(*send->since) : "?"));
+  }
+  return held;
+}
+
 }  // namespace paceline

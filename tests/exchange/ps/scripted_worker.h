@@ -65,6 +65,9 @@ struct ScriptedWorker {
   Lines params(std::uint32_t chunk, std::uint64_t version) {
     return lines(core.params(chunk, version));
   }
+  Lines missed(std::uint32_t chunk, std::uint64_t version) {
+    return lines(core.missed(chunk, version));
+  }
   void all_params(std::uint64_t version) {
     params(0, version);
     params(1, version);

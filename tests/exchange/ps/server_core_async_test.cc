@@ -34,6 +34,23 @@ TEST(AsyncServer, AppliesEveryLeaseWhenItArrives) {
       ElementsAre("apply 0: step 3, weight 4, scale 1 -> version 2", "2 <- params 0 version 2"));
 }
 
+TEST(AsyncServer, KnowsWhatAContributorHolds) {
+  ScriptedServer server(ssp_options(0));
+  wire::Pull pull;
+  pull.set_latest(true);
+  EXPECT_THAT(held_by_receivers(server.core.pull(1, 1, pull)), ElementsAre("1: ?"));
+  server.core.pull(2, 2, pull);
+  // Worker 1 has to wait, and then still holds what it had.
+  EXPECT_THAT(held_by_receivers(server.core.push({1, 1, 0, 0}, server.push_of(0, 5, {0, 4}))),
+              IsEmpty());
+  EXPECT_THAT(held_by_receivers(server.core.push({2, 2, 0, 0}, server.push_of(0, 3, {0, 4}))),
+              ElementsAre("2: 0", "1: 0"));
+  wire::Push last = server.push_of(0, 4, {0, 4});
+  last.set_idle(true);
+  EXPECT_THAT(held_by_receivers(server.core.push({2, 2, 0, 2}, last)), ElementsAre("2: 2"));
+  EXPECT_THAT(held_by_receivers(server.core.pull(2, 2, pull)), ElementsAre("2: ?"));
+}
+
 TEST(AsyncServer, AppliesALeaseOnceWhoeverSendsIt) {
   ScriptedServer server(async_options());
   server.push_lease(1, 0, 5);

@@ -27,6 +27,17 @@ TEST(SyncServer, AppliesAStepWhenItsTilesAreCovered) {
   EXPECT_EQ(server.core.version(), 1u);
 }
 
+TEST(SyncServer, KnowsWhatAContributorHolds) {
+  ScriptedServer server;
+  server.whole_step(0);
+  wire::Pull pull;
+  pull.set_version(2);
+  server.core.pull(5, 5, pull);
+  server.push(1, 0, 1, {0, 3});
+  EXPECT_THAT(held_by_receivers(server.core.push({2, 2, 1, 1}, server.push_of(0, 1, {3, 4}))),
+              ElementsAre("5: ?", "1: 1", "2: 1"));
+}
+
 TEST(SyncServer, CountsADuplicateOnce) {
   ScriptedServer server;
   server.push(1, 0, 0, {0, 2});

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <vector>
 
@@ -41,6 +42,38 @@ TEST(Shard, KeepsTheVersionBeforeAStepThatIsNotFinite) {
   EXPECT_FALSE(shard.is_finite(0, 0));
   EXPECT_THAT(floats_of(shard.values(0, 0, true)), ElementsAre(1, 2, 5, 6));
   EXPECT_THAT(floats_of(shard.values(1, 0, true)), ElementsAre(3, 4, 7, 8));
+}
+
+// The rows of an embedding that a batch does not touch have no gradient: they do not change.
+TEST(Shard, KnowsTheBlocksThatHaveChanged) {
+  constexpr std::size_t kFloats = 8 * kBlockFloats;
+  ShardOptions options;
+  options.groups = {{{0, kFloats}, 1, 1}};
+  options.grid = {4, 4, 1};
+  Shard shard(ChunkMap(kFloats, 1), 0, options, Schedule({.rate = 1}, 4, 4, 1));
+  shard.load(0, 7, std::vector<float>(kFloats, 1), {});
+  const auto step = [&](std::uint64_t version, std::initializer_list<std::size_t> touched) {
+    auto contribution = shard.landing(0, kFloats * sizeof(float));
+    std::ranges::fill(contribution->as_floats(), 0.0F);
+    for (const std::size_t block : touched) contribution->as_floats()[block * kBlockFloats] = 4;
+    shard.accumulate(0, true, {0, 4}, contribution);
+    shard.apply({.chunk = 0,
+                 .step = version - 1,
+                 .weight = 4,
+                 .scale = 1,
+                 .version = version,
+                 .examples_before = 0});
+  };
+  EXPECT_FALSE(shard.changed(0, 7, 6).has_value());
+  step(8, {2});
+  step(9, {5, 6});
+  const auto since_7 = shard.changed(0, 9, 7);
+  ASSERT_TRUE(since_7.has_value());
+  EXPECT_EQ(since_7->count(), 3U);
+  EXPECT_TRUE(since_7->contains(2) && since_7->contains(5) && since_7->contains(6));
+  EXPECT_EQ(shard.changed(0, 9, 8)->count(), 2U);
+  EXPECT_FALSE(shard.changed(0, 8, 7).has_value());  // not the newest
+  EXPECT_EQ(floats_of(shard.values(0, 9, false))[2 * kBlockFloats], 0);
 }
 
 }  // namespace

@@ -113,6 +113,26 @@ TEST(SyncWorker, PullsTheOldVersionForAShareItAdopts) {
   EXPECT_TRUE(worker.core.holds(0));
 }
 
+TEST(SyncWorker, AsksForAllOfAVersionWhoseChangesCameTooLate) {
+  ScriptedWorker worker;
+  worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
+  worker.next();
+  worker.compute(0);
+  worker.next();
+  worker.compute(1);  // the answers will be changes from version 1 to 2
+  worker.core.plan(with_adopted(plan_of(2, 2, {{1, 1}}), 0, {2, 4}, 1));
+  worker.next();
+  worker.needs(0);
+  worker.params(0, 0);
+  EXPECT_THAT(worker.missed(0, 2), IsEmpty());  // not what it waits for
+  worker.compute(0);
+  EXPECT_EQ(worker.core.version(0), 0);
+  EXPECT_EQ(worker.next(), "step 2 tiles 0-4");
+  EXPECT_THAT(worker.needs(0), ElementsAre("pull 0 version 2"));
+  EXPECT_THAT(worker.missed(0, 2), ElementsAre("pull 0 version 2"));
+  EXPECT_THAT(worker.needs(0), IsEmpty());
+}
+
 TEST(SyncWorker, FinishesAShareOfWhichItPushedSomething) {
   ScriptedWorker worker;
   worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
