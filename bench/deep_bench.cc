@@ -14,6 +14,7 @@
 
 #include "base/buffer.h"
 #include "base/clock.h"
+#include "base/denormals.h"
 #include "base/random.h"
 #include "data/synthetic.h"
 #include "model/torch/alexnet.h"
@@ -158,6 +159,7 @@ Result measured(const std::string& model, std::uint64_t batch, std::uint64_t ste
 }  // namespace
 
 int main(int argc, char** argv) try {
+  paceline::flush_denormals();  // as the program does
   if (argc != 4) throw std::invalid_argument("usage: deep_bench MODEL BATCH STEPS");
   at::set_num_threads(1);
   keep_freed_memory();

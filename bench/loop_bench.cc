@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/denormals.h"
 #include "data/idx.h"
 #include "exchange/local/local_exchange.h"
 #include "model/linear/softmax.h"
@@ -121,6 +122,7 @@ std::vector<double> measure_loop(const Dataset& dataset, const Grid& grid, std::
 }  // namespace
 
 int main(int argc, char** argv) try {
+  paceline::flush_denormals();  // as the program does
   if (argc != 4) throw std::invalid_argument("usage: loop_bench DIR BATCH STEPS");
   const std::filesystem::path dir = argv[1];
   const auto dataset = open_idx(find_idx(dir, "train-images-idx3-ubyte"),

@@ -104,7 +104,8 @@ std::vector<double> push_and_pull(const Setting& setting,
     const TimePoint now = Clock::now();
     if (last != TimePoint()) rounds.push_back(seconds(now - last));
     last = now;
-    if (rounds.empty()) std::ranges::fill(client.gradient(), 0.001F);
+    // Zeros would not travel.
+    if (client.gradient().front() != 0.001F) std::ranges::fill(client.gradient(), 0.001F);
     client.ready(all);
     client.finish({1, 1, 1, 1}, nullptr);
   }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/buffer.h"
+#include "base/denormals.h"
 #include "idx.h"
 #include "model/linear/softmax.h"
 #include "optim/optimizer.h"
@@ -59,6 +60,7 @@ bench::Steps train(const Data& data, std::size_t size, std::size_t steps, double
 }  // namespace
 
 int main(int argc, char** argv) try {
+  paceline::flush_denormals();  // as the program does
   if (argc != 5) throw std::invalid_argument("usage: softmax_bench DIR BATCH STEPS RATE");
   const Data data{bench::read_idx(argv[1], "train-images-idx3-ubyte"),
                   bench::read_idx(argv[1], "train-labels-idx1-ubyte")};

@@ -45,7 +45,7 @@ class ForALibrary {
  public:
   explicit ForALibrary(const std::vector<std::pair<const char*, std::string>>& variables) {
     for (const auto& [name, value] : variables) {
-      if (::getenv(name) != nullptr) continue;
+      if (value.empty() || ::getenv(name) != nullptr) continue;
       ::setenv(name, value.c_str(), 1);
       set_.push_back(name);
     }
@@ -70,13 +70,25 @@ void use_threads(std::uint32_t threads) {
   if (wanted_threads() == 0) wanted_threads() = threads;
 }
 
+std::string blas_kernels() {
+#ifdef __x86_64__
+  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                    __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512bw") &&
+                    __builtin_cpu_supports("avx512vl");
+  if (wide) return "SkylakeX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return "Haswell";
+#endif
+  return {};
+}
+
 void load_plugin(const std::string& name, const std::string& wanted) {
   const fs::path path = find(name, wanted);
   const std::string threads = std::to_string(std::max(1U, wanted_threads()));
   // Threads that wait must not take cores from those of other roles.
   const ForALibrary settings({{"OPENBLAS_NUM_THREADS", threads},
                               {"OMP_NUM_THREADS", threads},
-                              {"OMP_WAIT_POLICY", "PASSIVE"}});
+                              {"OMP_WAIT_POLICY", "PASSIVE"},
+                              {"OPENBLAS_CORETYPE", blas_kernels()}});
   spdlog::debug("loads {} with OMP_NUM_THREADS={}", path.filename().string(),
                 ::getenv("OMP_NUM_THREADS"));
   void* plugin = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -12,6 +12,11 @@ namespace paceline {
 // before either.
 void use_threads(std::uint32_t threads);
 
+// Which of its kernels OpenBLAS is to use here, for OPENBLAS_CORETYPE; empty: it shall choose. It
+// knows processors by their model, and gives one that is newer than itself the kernels of a
+// Pentium 4: a tenth of the speed.
+std::string blas_kernels();
+
 // Loads libpaceline_NAME.so, from where it was built or installed, or from beside the program.
 // The plugin registers what it has. Throws ConfigError naming `wanted` when it is not there.
 void load_plugin(const std::string& name, const std::string& wanted);

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/denormals.h"
 #include "base/error.h"
 #include "cli/command_line.h"
 
@@ -40,6 +41,7 @@ bool reader_is_gone() {
 }  // namespace
 
 int run_program(int argc, char** argv) {
+  flush_denormals();
   fill_standard_descriptors();
   try {
     const Environment environment = current_environment();

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/plugin.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -36,6 +37,10 @@ std::string chosen_core() {
 Command command_for(const Program& program, const fs::path& output) {
   Command command;
   command.arguments = {"env", "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1"};
+  // Peers as well as we: otherwise the figure would be of OpenBLAS's age.
+  if (const std::string kernels = blas_kernels(); !kernels.empty()) {
+    command.arguments.push_back("OPENBLAS_CORETYPE=" + kernels);
+  }
   if (program.one_core) {
     command.arguments.insert(command.arguments.end(), {"taskset", "-c", chosen_core()});
   }

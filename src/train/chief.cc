@@ -310,6 +310,12 @@ void Chief::look_for_stalls() {
     waits += fmt::format("; {} waits for {}, for {:.0f} s", line->who.name(),
                          line->figures.waiting(), line->figures.waiting_seconds());
   }
+  if (core_->watermark() >= parts_.last_version) {
+    return journal_.warning(
+        fmt::format("all steps are done; testing and saving the last version "
+                    "has taken {} so far{}{}",
+                    format_duration(still), waits, silences()));
+  }
   const std::string owing = core_->owners(core_->watermark(), missing_);
   journal_.warning(fmt::format(
       "no progress for {} at step {}{}{}{}. If these roles are alive but slow, raise --deadline",

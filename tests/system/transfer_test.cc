@@ -1,6 +1,7 @@
 // A network is trained on some images; then its last layer alone, on the features it has.
 #include <gmock/gmock.h>
 
+#include "base/plugin.h"
 #include "system/run_fixture.h"
 
 namespace paceline {
@@ -122,6 +123,16 @@ TEST_F(Transfer, WorkersComputeWithAsManyThreadsAsAsked) {
         read_text(path(threads) / "logs/worker0.log"),
         HasSubstr("loads libpaceline_torch.so with OMP_NUM_THREADS=" + std::string(threads)));
   }
+}
+
+// It says so itself while it is loaded. Which kernels it would choose depends on its age.
+TEST_F(Transfer, OpenBlasUsesWhatTheProcessorHas) {
+  ::setenv("OPENBLAS_VERBOSE", "2", 1);
+  const Result result = paceline(quality("run", {"--epochs", "1", "--exchange", "local"}));
+  ::unsetenv("OPENBLAS_VERBOSE");
+  ASSERT_EQ(result.code, 0) << result.output;
+  const std::string kernels = blas_kernels();
+  EXPECT_THAT(result.output, HasSubstr("Core: " + kernels));
 }
 
 TEST_F(Transfer, SaysWhatIsMissing) {
