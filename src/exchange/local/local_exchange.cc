@@ -7,6 +7,8 @@
 namespace paceline {
 namespace {
 
+constexpr std::uint64_t kChunkFloats = std::uint64_t{1} << 15;
+
 // Words that several threads use at once, without locks and without tearing.
 void relaxed_copy(std::span<float> from, std::span<float> to) {
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -73,8 +75,24 @@ class LocalHub::Synchronous final : public Worker {
   void finish(const Loss& loss, const TreeSum* tree) override {
     loss_ = loss;
     tree_ = tree;
-    hub_.reduce(rank_, step_, spin_);
+    hub_.reduce(step_, spin_);
     ++step_;
+  }
+
+  // A small model is summed in less time than it takes to announce it.
+  bool streams() const override {
+    return hub_.options_.workers > 1 && !hub_.options_.deterministic &&
+           hub_.chunks_.chunks() > hub_.options_.workers;
+  }
+
+  void ready(Range floats) override {
+    const Range chunks = hub_.chunks_.overlapping(floats);
+    for (std::uint64_t number = chunks.begin; number < chunks.end; ++number) {
+      const Range chunk = hub_.chunks_.floats_of(static_cast<std::uint32_t>(number));
+      const std::uint64_t count =
+          std::min(chunk.end, floats.end) - std::max(chunk.begin, floats.begin);
+      hub_.announced_[number].fetch_add(count, std::memory_order_release);
+    }
   }
 
   const Loss& loss() const { return loss_; }
@@ -109,53 +127,97 @@ bool LocalHub::meet(Spin& spin, const Work& work) {
   return !failed_;
 }
 
-// The end of a step: sums, the step-wide scalars, the update, each thread on its slice.
-void LocalHub::reduce(std::uint32_t rank, std::uint64_t step, Spin& spin) {
-  const bool whole = options_.rules.look();
-  const Range slice = even_part(values_.as_floats().size(), options_.workers, rank);
-  if (!meet(spin, [&] {
-        step_weight_ = 0;
-        contributors_.clear();
-        for (Synchronous* worker : workers_) {
-          step_weight_ += worker->loss().weight;
-          count(worker->loss());
-          if (worker->loss().examples > 0) contributors_.push_back(worker);
-        }
-        step_scale_ = step_weight_ > 0 ? 1 : 0;  // none of its examples could be read
-        if (options_.deterministic) {
-          merge_trees();
-          if (whole) step_scale_ = decide(options_.rules.measure(summed_), step_weight_, step);
-        } else {
-          summed_ = contributors_.front()->gradient();
-        }
-      })) {
-    return;
-  }
+// The end of a step: sums, the step-wide scalars, the update.
+void LocalHub::reduce(std::uint64_t step, Spin& spin) {
+  if (!options_.deterministic) sum_early();
+  if (!meet(spin, [&] { add_up(step); })) return;
   if (!options_.deterministic) {
-    const auto sum = summed_.subspan(slice.begin, slice.size());
-    for (std::size_t i = 1; i < contributors_.size(); ++i) {
-      add(sum, contributors_[i]->gradient().subspan(slice.begin, slice.size()));
-    }
-    if (whole) {
-      norms_[rank] = options_.rules.measure(sum);
-      if (!meet(spin, [&] {
-            Norm total;
-            for (const Norm& part : norms_) total += part;
-            step_scale_ = decide(total, step_weight_, step);
-          })) {
-        return;
-      }
+    while (const auto chunk = take(summed_chunks_)) sum(chunks_.chunks() - 1 - *chunk);
+    if (!meet(spin, [&] {
+          if (!options_.rules.look()) return;
+          Norm total;
+          for (const Norm& part : norms_) total += part;
+          step_scale_ = decide(total, step_weight_, step);
+        })) {
+      return;
     }
   }
+  const StepScalars scalars =
+      this->scalars(step_weight_, step_scale_, step + 1, options_.grid.examples_before(step));
   if (step_scale_ != 0) {
-    apply_slice(slice,
-                scalars(step_weight_, step_scale_, step + 1, options_.grid.examples_before(step)));
+    while (const auto chunk = take(applied_chunks_))
+      apply_slice(chunks_.floats_of(*chunk), scalars);
   }
   meet(spin, [&] {
     steps_done_.store(step + 1, std::memory_order_relaxed);
+    expect_contributors(step + 1);
     end_epoch_if_due(step + 1);
     stop_agreed_ = stopping_;
   });
+}
+
+// Before any worker begins the step.
+void LocalHub::expect_contributors(std::uint64_t step) {
+  contributors_.clear();
+  if (step >= options_.last_version) return;
+  for (std::uint32_t rank = 0; rank < options_.workers; ++rank) {
+    const bool computes = !plan_.tiles_for(rank, options_.grid.tiles(step)).empty();
+    if (computes) contributors_.push_back(workers_[rank]);
+  }
+  summed_ = options_.deterministic ? tree_sum_.as_floats() : contributors_.front()->gradient();
+  summed_chunks_.store(0, std::memory_order_relaxed);
+  applied_chunks_.store(0, std::memory_order_relaxed);
+  if (contributors_.front()->streams()) {
+    for (auto& floats : announced_) floats.store(0, std::memory_order_relaxed);
+  }
+}
+
+// The number of the next chunk that nobody has begun.
+std::optional<std::uint32_t> LocalHub::take(std::atomic<std::uint32_t>& begun) const {
+  const std::uint32_t chunk = begun.fetch_add(1, std::memory_order_relaxed);
+  return chunk < chunks_.chunks() ? std::optional(chunk) : std::nullopt;
+}
+
+bool LocalHub::announced(std::uint32_t chunk) const {
+  return announced_[chunk].load(std::memory_order_acquire) ==
+         contributors_.size() * chunks_.floats_of(chunk).size();
+}
+
+// While others still compute: the last layers' gradients have long been final.
+void LocalHub::sum_early() {
+  if (!contributors_.front()->streams()) return;
+  std::uint32_t begun = summed_chunks_.load(std::memory_order_relaxed);
+  while (begun < chunks_.chunks() && announced(chunks_.chunks() - 1 - begun)) {
+    if (summed_chunks_.compare_exchange_weak(begun, begun + 1, std::memory_order_relaxed)) {
+      sum(chunks_.chunks() - 1 - begun);
+      begun = summed_chunks_.load(std::memory_order_relaxed);
+    }
+  }
+}
+
+// Into the first contributor's gradient. A chunk is still in the cache when it is measured.
+void LocalHub::sum(std::uint32_t chunk) {
+  const Range floats = chunks_.floats_of(chunk);
+  const auto sum = summed_.subspan(floats.begin, floats.size());
+  for (std::size_t i = 1; i < contributors_.size(); ++i) {
+    add(sum, contributors_[i]->gradient().subspan(floats.begin, floats.size()));
+  }
+  if (options_.rules.look()) norms_[chunk] = options_.rules.measure(sum);
+}
+
+// Everyone has finished the step.
+void LocalHub::add_up(std::uint64_t step) {
+  step_weight_ = 0;
+  for (const Synchronous* worker : workers_) {
+    step_weight_ += worker->loss().weight;
+    count(worker->loss());
+  }
+  step_scale_ = step_weight_ > 0 ? 1 : 0;  // none of its examples could be read
+  if (!options_.deterministic) return;
+  merge_trees();
+  if (options_.rules.look()) {
+    step_scale_ = decide(options_.rules.measure(summed_), step_weight_, step);
+  }
 }
 
 void LocalHub::merge_trees() {
@@ -168,7 +230,6 @@ void LocalHub::merge_trees() {
       tiles = std::max(tiles, node.first.end);
     }
   }
-  summed_ = tree_sum_.as_floats();
   tree_.root(tiles, summed_);
 }
 
@@ -266,7 +327,9 @@ LocalHub::LocalHub(const LocalOptions& options, const Schedule& schedule, std::u
       state_(Buffer::floats(floats * optimizer_.slots())),
       steps_done_(options.version),
       workers_(options.workers),
-      norms_(options.workers),
+      chunks_(floats, options.workers, kChunkFloats),
+      norms_(chunks_.chunks()),
+      announced_(chunks_.chunks()),
       tree_(floats),
       tree_sum_(Buffer::floats(options.deterministic ? floats : 0)),
       next_step_(options.version),
@@ -290,6 +353,7 @@ std::unique_ptr<Exchange> LocalHub::worker(std::uint32_t rank) {
   if (options_.mode == Mode::kAsync) return std::make_unique<Asynchronous>(*this, rank);
   auto worker = std::make_unique<Synchronous>(*this, rank);
   workers_.at(rank) = worker.get();
+  if (std::ranges::count(workers_, nullptr) == 0) expect_contributors(version());
   return worker;
 }
 

@@ -1,12 +1,13 @@
 // The exchange of threads that share memory: a LocalHub holds the parameters, every worker
 // thread has an Exchange made by it.
 //
-// Synchronous: the threads meet at the end of a step; each then sums and applies its slice
-// of the vector. Asynchronous: nobody waits for anybody. A thread copies the parameters,
-// computes, and adds its update word by word with relaxed atomic operations: updates may
-// interleave and one may be lost to a collision, none is torn (HOGWILD!, Niu et al., NIPS
-// 2011). In both modes the threads stand still at the end of an epoch, while one of them
-// calls `epoch_done`.
+// Synchronous: the threads meet at the end of a step; who is there takes chunk after chunk of the
+// vector and sums it over the threads, then applies it. Whoever comes early begins with the chunks
+// that the others have announced while they computed. Asynchronous: nobody waits for anybody. A
+// thread copies the parameters, computes, and adds its update word by word with relaxed atomic
+// operations: updates may interleave and one may be lost to a collision, none is torn (HOGWILD!,
+// Niu et al., NIPS 2011). In both modes the threads stand still at the end of an epoch, while one
+// of them calls `epoch_done`.
 #pragma once
 
 #include <atomic>
@@ -15,10 +16,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "base/buffer.h"
 #include "data/share.h"
+#include "exchange/chunks.h"
 #include "exchange/exchange.h"
 #include "exchange/local/doorbell.h"
 #include "exchange/options.h"
@@ -73,7 +76,13 @@ class LocalHub {
 
   template <typename Work>
   bool meet(Spin& spin, const Work& work);
-  void reduce(std::uint32_t rank, std::uint64_t step, Spin& spin);
+  void reduce(std::uint64_t step, Spin& spin);
+  void expect_contributors(std::uint64_t step);
+  std::optional<std::uint32_t> take(std::atomic<std::uint32_t>& begun) const;
+  bool announced(std::uint32_t chunk) const;
+  void sum_early();
+  void sum(std::uint32_t chunk);
+  void add_up(std::uint64_t step);
   void merge_trees();
   double decide(const Norm& norm, double weight, std::uint64_t step);
   StepScalars scalars(double weight, double scale, std::uint64_t time,
@@ -103,8 +112,12 @@ class LocalHub {
   std::atomic<std::uint32_t> arrived_ = 0;
   std::atomic<std::uint64_t> meeting_ = 0;
   std::vector<Synchronous*> workers_;
-  std::vector<Norm> norms_;
-  bool stop_agreed_ = false;  // all threads end before the same step
+  ChunkMap chunks_;                                    // evenly dealt, if to workers
+  std::vector<Norm> norms_;                            // of the chunks
+  std::vector<std::atomic<std::uint64_t>> announced_;  // floats of each chunk, over all workers
+  std::atomic<std::uint32_t> summed_chunks_ = 0;       // or begun; from the last on
+  std::atomic<std::uint32_t> applied_chunks_ = 0;      // or begun
+  bool stop_agreed_ = false;                           // all threads end before the same step
   double step_weight_ = 0;
   double step_scale_ = 1;
   std::vector<Synchronous*> contributors_;  // to the step
