@@ -34,6 +34,7 @@ def main():
     parser.add_argument("--fp16", action="store_true")
     options = parser.parse_args()
     torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # as ours does
     torch.manual_seed(1)
     os.environ.update(MASTER_ADDR=options.master, MASTER_PORT="29500",
                       GLOO_SOCKET_IFNAME="eth0")

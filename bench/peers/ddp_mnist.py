@@ -124,6 +124,7 @@ def main():
         sys.exit(f"ddp_mnist: {WORLD} processes cannot share a batch of {options.batch}")
     os.environ["GLOO_SOCKET_IFNAME"] = "lo"
     torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # as ours does
     train = read_split(options.directory, "train")
     test = read_split(options.directory, "t10k")
     with tempfile.TemporaryDirectory() as folder:

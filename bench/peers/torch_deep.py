@@ -88,6 +88,7 @@ def translation(batch):
 def main():
     name, batch, steps = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     torch.set_num_threads(1)
+    torch.set_flush_denormal(True)  # as ours does
     torch.manual_seed(1)
     model, loss_of = {"alexnet": alexnet, "lstm": lstm, "translation": translation}[name](batch)
     optimizer = torch.optim.SGD(model.parameters(), 0.01)

@@ -63,6 +63,7 @@ bench::Steps train(const Data& data, std::int64_t batch, std::int64_t steps, dou
 int main(int argc, char** argv) try {
   if (argc != 5) throw std::invalid_argument("usage: torch_softmax DIR BATCH STEPS RATE");
   at::set_num_threads(1);
+  at::globalContext().setFlushDenormal(true);  // as ours does
   at::set_num_interop_threads(1);
   const Data data = read_data(argv[1]);
   const std::int64_t batch = std::stoll(argv[2]);

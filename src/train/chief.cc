@@ -130,8 +130,9 @@ void Chief::run() {
 
 void Chief::interrupt() {
   loop_.post([this] {
+    if (ended_) return loop_.stop();  // nobody needs to be waited for
     journal_.stopping();
-    if (!ended_) carry_out(core_->stop("interrupted"));
+    carry_out(core_->stop("interrupted"));
   });
 }
 
@@ -262,7 +263,7 @@ void Chief::look_after_members() {
   for (const auto& line : std::vector(lines_)) {
     if (slept) line->heard = now;
     const ClusterMember* member = core_->member(line->incarnation);
-    if (member == nullptr || !member->live || ended_) continue;
+    if (member == nullptr || !member->live) continue;
     const Duration silence = now - line->heard;
     if (silence < role_.config.member_timeout) continue;
     const std::string reason =

@@ -90,14 +90,14 @@ TEST(Frame, OtherMagicIsNotOurs) {
 
 TEST(Frame, OtherVersionIsRefusedWithASentenceForThePeer) {
   Bytes bytes = encoded(example());
-  bytes[4] = std::byte{2};
+  bytes[4] = std::byte{3};
   seal(bytes);
   try {
     decode(bytes);
     FAIL() << "accepted";
   } catch (const Refusal& refusal) {
     EXPECT_STREQ(refusal.what(),
-                 "this is Paceline protocol 1, the peer speaks 2: update both sides to the same "
+                 "this is Paceline protocol 2, the peer speaks 3: update both sides to the same "
                  "release");
   }
 }

@@ -66,6 +66,44 @@ TEST_F(ReviewsRun, LearnsAndIsTheSameHoweverItIsCut) {
               summary("ring")["test_accuracy"].get<double>(), 1e-9);
 }
 
+// With Adam, which moves what it remembers: untouched rows stay as they are in every exchange.
+TEST_F(ReviewsRun, OnlyRowsThatAStepTouchesTravel) {
+  Random random(5);
+  std::string lines;
+  for (int i = 0; i < 400; ++i) {
+    lines += std::to_string(random.below(2)) + "\t";
+    for (int w = 0; w < 5; ++w) lines += " word" + std::to_string(random.below(2000));
+    lines += "\n";
+  }
+  write_atomically(path("rare.tsv"), lines);
+  const Arguments rare = {"--data-file",  path("rare.tsv").string(),
+                          "--vocabulary", "2000",
+                          "--embedding",  "32",
+                          "--batch",      "20",
+                          "--epochs",     "2"};
+  const auto run = [&](const std::string& name, const Arguments& more) {
+    Arguments all = rare;
+    all.insert(all.end(), more.begin(), more.end());
+    const Result result = paceline(reviews(name, all));
+    ASSERT_EQ(result.code, 0) << name << ":\n" << result.output;
+  };
+  run("local", {"--exchange", "local", "--workers", "1", "--deterministic"});
+  run("ps", {"--workers", "2", "--servers", "2", "--deterministic"});
+  EXPECT_EQ(parameters("ps"), parameters("local"));
+  run("async", {"--workers", "2", "--servers", "2", "--mode", "async"});
+  run("halves", {"--workers", "2", "--wire", "bf16"});
+  for (const char* name : {"ps", "async", "halves"}) {
+    const double steps = 2 * 320 / 20.0;
+    const double all = steps * static_cast<double>(parameters(name).size() * sizeof(float));
+    for (const nlohmann::json& role : summary(name)["roles"]) {
+      if (role["role"] != "worker") continue;
+      EXPECT_LT(role["bytes_in"].get<double>(), all / 5) << name;
+      EXPECT_LT(role["bytes_out"].get<double>(), all / 5) << name;
+      EXPECT_GT(role["bytes_in"].get<double>(), 0) << name;
+    }
+  }
+}
+
 TEST_F(ReviewsRun, LearnsFromNumbersThatWerePrepared) {
   constexpr std::size_t kReviews = 600;
   constexpr std::size_t kLength = 6;

@@ -127,6 +127,7 @@ TEST_F(Transfer, WorkersComputeWithAsManyThreadsAsAsked) {
 
 // It says so itself while it is loaded. Which kernels it would choose depends on its age.
 TEST_F(Transfer, OpenBlasUsesWhatTheProcessorHas) {
+  ::unsetenv("OPENBLAS_CORETYPE");
   ::setenv("OPENBLAS_VERBOSE", "2", 1);
   const Result result = paceline(quality("run", {"--epochs", "1", "--exchange", "local"}));
   ::unsetenv("OPENBLAS_VERBOSE");

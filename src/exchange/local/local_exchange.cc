@@ -7,8 +7,6 @@
 namespace paceline {
 namespace {
 
-constexpr std::uint64_t kChunkFloats = std::uint64_t{1} << 15;
-
 // Words that several threads use at once, without locks and without tearing.
 void relaxed_copy(std::span<float> from, std::span<float> to) {
   for (std::size_t i = 0; i < from.size(); ++i) {
@@ -327,7 +325,7 @@ LocalHub::LocalHub(const LocalOptions& options, const Schedule& schedule, std::u
       state_(Buffer::floats(floats * optimizer_.slots())),
       steps_done_(options.version),
       workers_(options.workers),
-      chunks_(floats, options.workers, kChunkFloats),
+      chunks_(floats, options.workers, options.chunk_floats),
       norms_(chunks_.chunks()),
       announced_(chunks_.chunks()),
       tree_(floats),

@@ -44,7 +44,8 @@ struct LocalOptions {
   std::uint64_t version = 0;
   std::uint64_t last_version = 0;
   std::vector<Range> applied;  // async: steps done, when they are not all those below version
-  Duration spin = std::chrono::microseconds(100);  // polling before a wait sleeps
+  Duration spin = std::chrono::microseconds(100);       // polling before a wait sleeps
+  std::uint64_t chunk_floats = std::uint64_t{1} << 15;  // at most: what one thread sums at a time
 };
 
 class LocalHub {

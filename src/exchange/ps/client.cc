@@ -331,7 +331,14 @@ void PsClient::install_staged() {
   for (const auto& [chunk, staged] : staged_) {
     if (staged.version) arrived.push_back(chunk);
   }
-  for (const std::uint32_t chunk : arrived) install(chunk);
+  for (const std::uint32_t chunk : arrived) {
+    try {
+      install(chunk);
+    } catch (const FrameError& error) {
+      throw CommError("{} sent parameters that cannot be read: {}",
+                      connection_->server_name(map_.server_of(chunk)), error.what());
+    }
+  }
 }
 
 void PsClient::install(std::uint32_t chunk) {

@@ -10,8 +10,9 @@ PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration 
   PsConnection::Events events;
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
     if (params.chunk() >= chunks_.size()) throw FrameError("there is no such chunk");
-    if (header.payload_bytes != map_.floats_of(params.chunk()).size() * sizeof(float) * vectors_) {
-      throw FrameError(fmt::format("chunk {} has the wrong size", params.chunk()));
+    if (header.codec != Codec::kRaw ||
+        header.payload_bytes != map_.floats_of(params.chunk()).size() * sizeof(float) * vectors_) {
+      throw FrameError(fmt::format("chunk {} has the wrong size or codec", params.chunk()));
     }
     chunks_[params.chunk()].payload = Buffer(header.payload_bytes);
     return chunks_[params.chunk()].payload.bytes();

@@ -44,7 +44,9 @@ class PsServer::Client final : public LinkHandler {
     incarnation_ = header.incarnation;
     if (header.type == wire::PUSH && landing_) {
       if (header.codec != Codec::kRaw) {
-        std::ranges::fill(landing_->as_floats(), 0.0F);  // what did not come
+        if (has_blocks(header.codec)) {
+          std::ranges::fill(landing_->as_floats(), 0.0F);  // the others
+        }
         decode(header.codec, arriving_.bytes(), landing_->as_floats());
       }
       const Sender sender{id_, header.incarnation, header.plan_epoch, header.base_version};

@@ -302,11 +302,14 @@ void ServerCore::answer(std::uint32_t number, Chunk& chunk, const Waiting& reade
   } else if (reader.version < chunk.version) {
     refuse(reader.client, number, reader.version, wire::Refusal::GONE);
   } else {
-    const bool waits_already =
-        std::any_of(chunk.waiting.begin(), chunk.waiting.end(), [&](const Waiting& other) {
-          return other.client == reader.client && other.version == reader.version;
-        });
-    if (!waits_already) chunk.waiting.push_back(reader);
+    const auto same = std::ranges::find_if(chunk.waiting, [&](const Waiting& other) {
+      return other.client == reader.client && other.version == reader.version;
+    });
+    if (same == chunk.waiting.end()) {
+      chunk.waiting.push_back(reader);
+    } else if (!reader.since) {
+      same->since.reset();  // who pulls no longer has what it pushed from
+    }
   }
 }
 

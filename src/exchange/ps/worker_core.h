@@ -99,7 +99,7 @@ class WorkerCore {
     std::uint32_t epoch = 0;  // of the plan that cut it
   };
   struct Chunk {
-    std::optional<std::uint64_t> have;    // version in hand (sync)
+    std::optional<std::uint64_t> have;    // version in hand
     std::optional<std::uint64_t> wanted;  // version asked for and not yet here (sync)
     bool pushed = false;                  // of the current share
     // async

@@ -51,6 +51,13 @@ Ended run(LocalOptions options) {
           add(exchange.gradient(), sum);
           tree.add({tile, tile + 1}, sum);
         }
+        // As a backward pass does: uneven ranges, the last first, at one's own speed.
+        for (std::size_t end = kFloats; end > 0 && exchange.streams();) {
+          const std::size_t begin = end - std::min<std::size_t>(end, 1 + (end + share->step) % 5);
+          exchange.ready({begin, end});
+          end = begin;
+          if ((share->step + share->tiles.begin) % 3 == 0) std::this_thread::yield();
+        }
         const Loss loss{1, static_cast<double>(positions.size()), positions.size(), 0};
         exchange.finish(loss, options.deterministic ? &tree : nullptr);
       }
@@ -71,6 +78,29 @@ TEST(LocalExchange, SynchronousResultDoesNotDependOnTheNumberOfThreads) {
     const Ended many = run(options);
     for (std::size_t i = 0; i < kFloats; ++i) {
       EXPECT_NEAR(one.values[i], many.values[i], 1e-5) << workers << " threads, float " << i;
+    }
+  }
+}
+
+// The last step of an epoch has one tile: all but one of the threads have nothing to compute.
+TEST(LocalExchange, WhatIsSummedEarlyIsSummedOnce) {
+  for (const double clip : {0.0, 0.01}) {
+    for (const OptimizerKind kind : {OptimizerKind::kSgd, OptimizerKind::kAdam}) {
+      LocalOptions options;
+      options.rules.clip = clip;
+      options.optimizer.kind = kind;
+      options.workers = 1;
+      const Ended one = run(options);
+      options.chunk_floats = 2;
+      for (const std::uint32_t workers : {1U, 2U, 3U, 5U}) {
+        options.workers = workers;
+        for (int round = 0; round < 20; ++round) {
+          const Ended many = run(options);
+          for (std::size_t i = 0; i < kFloats; ++i) {
+            ASSERT_NEAR(one.values[i], many.values[i], 1e-4) << workers << " threads, float " << i;
+          }
+        }
+      }
     }
   }
 }
