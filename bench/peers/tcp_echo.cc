@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -30,9 +31,17 @@ sockaddr* generic(sockaddr_in& address) {
   return reinterpret_cast<sockaddr*>(&address);
 }
 
-void send_at_once(int socket) {
+// With buffers as large as those of our links: see cached_bytes() in net/link.h.
+void set_up(int socket) {
+  const long cache = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  const int bytes = static_cast<int>(std::clamp(cache, 512L << 10, 2048L << 10));
   const int on = 1;
   if (::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) fail("TCP_NODELAY");
+  for (const int buffer : {SO_SNDBUF, SO_RCVBUF}) {
+    if (::setsockopt(socket, SOL_SOCKET, buffer, &bytes, sizeof bytes) != 0) {
+      fail("a buffer's size");
+    }
+  }
 }
 
 // A socket that listens on a port the system chose; `address` receives it.
@@ -51,7 +60,7 @@ int listen_on_loopback(sockaddr_in& address) {
 void serve(int listener) {
   const int socket = ::accept(listener, nullptr, nullptr);
   if (socket < 0) fail("accept");
-  send_at_once(socket);
+  set_up(socket);
   std::vector<std::byte> buffer(kPiece);
   while (true) {
     const ssize_t got = ::recv(socket, buffer.data(), buffer.size(), 0);
@@ -128,7 +137,7 @@ int main(int argc, char** argv) try {
   Child server([&] { serve(listener); });
   const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
   if (::connect(socket, generic(address), sizeof address) != 0) fail("connect");
-  send_at_once(socket);
+  set_up(socket);
   measure(socket, bytes, rounds);
   ::close(socket);
   server.join();

@@ -13,7 +13,7 @@
 
 namespace paceline {
 
-inline constexpr std::uint64_t kMostChunkFloats = std::uint64_t{1} << 18;  // 1 MiB
+inline constexpr std::uint64_t kMostChunkFloats = std::uint64_t{1} << 17;  // 512 KiB
 
 class ChunkMap {
  public:

@@ -13,6 +13,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "net/link.h"
 
 namespace paceline {
 namespace {
@@ -101,6 +102,12 @@ int Descriptor::take() {
 
 Descriptor open_socket(const Endpoint& endpoint) {
   return Descriptor(::socket(endpoint.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+}
+
+int cached_bytes() {
+  constexpr long kLeast = 512L << 10;
+  constexpr long kMost = 2048L << 10;
+  return static_cast<int>(std::clamp(::sysconf(_SC_LEVEL2_CACHE_SIZE), kLeast, kMost));
 }
 
 // Failures are not errors: the connection works without these settings.

@@ -53,13 +53,16 @@ struct LinkCounters {
   std::uint64_t bytes_out = 0;
 };
 
+int cached_bytes();  // what the second-level cache of a core holds, between 512 KiB and 2 MiB
+
 struct LinkOptions {
   FrameLimits limits;
   std::uint64_t window = std::uint64_t{4} << 20;  // payload bytes under way, each direction
   std::uint64_t run = 0;                          // frames of another run close the link
   // Bytes of kernel buffer in each direction, 0 for what the system chooses. Larger buffers
-  // are slower (what is in them has left the cache) and let nothing overtake.
-  int socket_buffer = 512 << 10;
+  // are slower (what is in them has left the cache) and let nothing overtake; in smaller ones
+  // both sides wait for each other more often.
+  int socket_buffer = cached_bytes();
   // TCP: neighbours on the same host meet at a Unix socket, which costs half as much. Both ends
   // must want it; see neighbour_of() in socket.h.
   bool short_cut = false;

@@ -31,7 +31,7 @@ class PsServer::Client final : public LinkHandler {
       throw FrameError(fmt::format("a push of {} bytes does not fit chunk {}", header.payload_bytes,
                                    push_.chunk()));
     }
-    landing_ = server_.shard_.landing(push_.chunk(), bytes);
+    landing_ = server_.shard_.landing(bytes);
     if (header.codec == Codec::kRaw) return landing_->bytes();
     arriving_ = Buffer(header.payload_bytes);
     return arriving_.bytes();

@@ -61,8 +61,8 @@ void Shard::load(std::uint32_t number, std::uint64_t version, std::span<const fl
   }
 }
 
-Shard::Contribution Shard::landing(std::uint32_t number, std::size_t bytes) {
-  return take(chunks_.at(number).free_landings, bytes);
+Shard::Contribution Shard::landing(std::size_t bytes) {
+  return take(free_landings_, bytes);
 }
 
 std::size_t Shard::contribution_bytes(std::uint32_t number, Range tiles) const {
@@ -89,7 +89,7 @@ void Shard::accumulate(std::uint32_t number, bool first, Range tiles, Contributi
 
 std::span<const float> Shard::summed(Chunk& chunk, std::uint64_t step) {
   if (!chunk.sum) {  // deterministic: the tree has all tiles
-    chunk.sum = take(chunk.free_landings, chunk.floats.size() * sizeof(float));
+    chunk.sum = take(free_landings_, chunk.floats.size() * sizeof(float));
     chunk.tree.root(options_.grid.tiles(step), chunk.sum->as_floats());
   }
   return chunk.sum->as_floats();

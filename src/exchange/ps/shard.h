@@ -49,7 +49,7 @@ class Shard {
             std::span<const float> state);
 
   using Contribution = std::shared_ptr<Buffer>;
-  Contribution landing(std::uint32_t chunk, std::size_t bytes);  // memory for one to arrive in
+  Contribution landing(std::size_t bytes);  // memory for one to arrive in
   std::size_t contribution_bytes(std::uint32_t chunk, Range tiles) const;
   void accumulate(std::uint32_t chunk, bool first, Range tiles, Contribution contribution);
   bool is_finite(std::uint32_t chunk, std::uint64_t step);  // its sum
@@ -85,7 +85,6 @@ class Shard {
     TreeSum tree{0};
     std::vector<std::shared_ptr<Buffer>> free_values;
     std::vector<std::shared_ptr<Buffer>> free_state;
-    std::vector<Contribution> free_landings;
   };
 
   std::span<const float> summed(Chunk& chunk, std::uint64_t step);
@@ -95,6 +94,8 @@ class Shard {
   Optimizer optimizer_;
   Schedule schedule_;
   std::map<std::uint32_t, Chunk> chunks_;
+  std::vector<Contribution>
+      free_landings_;  // of all chunks, so that the few in use stay in the cache
 };
 
 }  // namespace paceline

@@ -29,7 +29,7 @@ TEST(Shard, KeepsTheVersionBeforeAStepThatIsNotFinite) {
   shard.load(0, 0, std::vector<float>{1, 2}, std::vector<float>{5, 6});
   shard.load(1, 0, std::vector<float>{3, 4}, std::vector<float>{7, 8});
   const auto push = [&](std::uint32_t chunk, float a, float b) {
-    auto contribution = shard.landing(chunk, 2 * sizeof(float));
+    auto contribution = shard.landing(2 * sizeof(float));
     contribution->as_floats()[0] = a;
     contribution->as_floats()[1] = b;
     shard.accumulate(chunk, true, {0, 4}, contribution);
@@ -53,7 +53,7 @@ TEST(Shard, KnowsTheBlocksThatHaveChanged) {
   Shard shard(ChunkMap(kFloats, 1), 0, options, Schedule({.rate = 1}, 4, 4, 1));
   shard.load(0, 7, std::vector<float>(kFloats, 1), {});
   const auto step = [&](std::uint64_t version, std::initializer_list<std::size_t> touched) {
-    auto contribution = shard.landing(0, kFloats * sizeof(float));
+    auto contribution = shard.landing(kFloats * sizeof(float));
     std::ranges::fill(contribution->as_floats(), 0.0F);
     for (const std::size_t block : touched) contribution->as_floats()[block * kBlockFloats] = 4;
     shard.accumulate(0, true, {0, 4}, contribution);
