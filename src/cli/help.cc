@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "cli/format.h"
 
@@ -64,7 +65,12 @@ std::string HelpFormatter::commands(const CLI::App& app) const {
   for (const CLI::App* command : shown) {
     // The first sentence of the description says enough here.
     const std::string description = command->get_description();
-    out += entry(command->get_name(), description.substr(0, description.find('.')));
+    std::size_t end = description.find('.');
+    while (end != std::string::npos && end + 1 < description.size() &&
+           std::isspace(static_cast<unsigned char>(description[end + 1])) == 0) {
+      end = description.find('.', end + 1);  // that of a name
+    }
+    out += entry(command->get_name(), description.substr(0, end));
   }
   return out;
 }

@@ -159,8 +159,8 @@ class RingWorkerRole final : private RingNotes {
       run_worker_loop({*dataset_, parts_.order, parts_.grid, *parts_.model, *exchange_,
                        role_.config.loader, false},
                       counts_);
-    } catch (const CommError&) {
-      close_exchange();
+    } catch (...) {
+      close_exchange();  // before the ring goes
       throw;
     }
     close_exchange();

@@ -38,6 +38,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadRun{"NoUnit", {"--heartbeat", "5"}, 2, "5s"},
         BadRun{"NoBoolean", {"--deterministic=maybe"}, 2, "neither true nor false"},
         BadRun{"NotFinite", {"--rate", "1e38"}, 1, "not finite"},
+        BadRun{"NotFiniteRing", {"--rate", "1e38", "--exchange", "allreduce"}, 1, "not finite"},
         BadRun{"NotFiniteAsync", {"--rate", "1e38", "--mode", "async"}, 1, "not finite"}),
     [](const auto& bad) { return std::string(bad.param.name); });
 

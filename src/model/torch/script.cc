@@ -1,6 +1,9 @@
 #include "model/torch/script.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -12,21 +15,26 @@
 namespace paceline {
 namespace {
 
-// libtorch's messages end with a trace of its own insides.
-std::string first_line(const std::string& text) {
-  std::string line = text.substr(0, text.find('\n'));
+// libtorch's messages end with a trace of its own insides, and TorchScript's begin with one: there
+// the reason comes last.
+std::string reason_in(const std::string& text) {
+  constexpr std::string_view kReason = "RuntimeError: ";
+  const std::size_t reason = text.rfind(kReason);
+  const std::size_t begin = reason == std::string::npos ? 0 : reason + kReason.size();
+  std::string line = text.substr(begin, text.find('\n', begin) - begin);
   const std::size_t trace = line.find(" (Exception raised");
   return trace == std::string::npos ? line : line.substr(0, trace);
 }
 
 torch::jit::Module load(const std::string& file) {
+  if (!std::filesystem::exists(file)) throw DataError("there is no file {}", file);
   try {
     return torch::jit::load(file);
   } catch (const std::exception& error) {
-    throw ConfigError(
+    throw DataError(
         "{} is not a TorchScript file, as torch.jit.save(torch.jit.script(model), FILE) writes "
         "it: {}",
-        file, first_line(error.what()));
+        file, reason_in(error.what()));
   }
 }
 
@@ -83,7 +91,7 @@ void ScriptModel::try_out() {
     throw;
   } catch (const std::exception& error) {
     throw ConfigError("{} cannot be called with the examples of {}: {}", setup_.options.name,
-                      setup_.data.name, first_line(error.what()));
+                      setup_.data.name, reason_in(error.what()));
   }
   if (result.size(0) == 2 && result.size(1) == (numbers() ? 1 : setup_.data.classes)) return;
   throw ConfigError("{} answers two examples with a tensor of {} × {}; {}", setup_.options.name,
@@ -119,7 +127,15 @@ torch::Tensor ScriptModel::input(const Batch& batch) const {
 }
 
 torch::Tensor ScriptModel::scores(const Batch& batch) {
-  const c10::IValue answer = module_.forward({input(batch).to(tensors_.device())});
+  const torch::Tensor examples = input(batch).to(tensors_.device());
+  c10::IValue answer;
+  try {
+    answer = module_.forward({examples});
+  } catch (const std::exception& error) {
+    throw ConfigError("{} cannot be called with the examples of {}, a tensor of [{}]: {}",
+                      setup_.options.name, setup_.data.name, fmt::join(examples.sizes(), ", "),
+                      reason_in(error.what()));
+  }
   if (!answer.isTensor()) {
     throw ConfigError("{} answers with {}, and must answer with a tensor", setup_.options.name,
                       answer.tagKind());

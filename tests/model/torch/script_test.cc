@@ -7,12 +7,14 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/temp_dir.h"
 #include "data/synthetic.h"
 
 namespace paceline {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr std::int64_t kWidth = 12;
@@ -52,7 +54,7 @@ class ScriptTest : public ::testing::Test {
   std::string refusal(const std::string& name) {
     try {
       const ScriptModel model(setup(name));
-    } catch (const ConfigError& error) {
+    } catch (const Error& error) {
       return error.what();
     }
     return "";
@@ -135,11 +137,14 @@ TEST_F(ScriptTest, PredictsProbabilities) {
 }
 
 TEST_F(ScriptTest, RefusesWhatDoesNotAnswerAsItShould) {
-  EXPECT_THAT(refusal(folder_.file("none.pt")), HasSubstr("is not a TorchScript file"));
+  EXPECT_THAT(refusal(folder_.file("none.pt")), HasSubstr("there is no file"));
+  write_atomically(folder_.file("junk.pt"), "junk");
+  EXPECT_THAT(refusal(folder_.file("junk.pt")), HasSubstr("is not a TorchScript file"));
   EXPECT_THAT(refusal(file(R"(
       def forward(self, x):
         return torch.matmul(x, self.second.t()))")),
-              HasSubstr("cannot be called with the examples of rows"));
+              AllOf(HasSubstr("cannot be called with the examples of rows, a tensor of [2, "),
+                    HasSubstr("cannot be multiplied")));
   EXPECT_THAT(refusal(file(R"(
       def forward(self, x):
         return torch.matmul(x, self.first.t()))")),
