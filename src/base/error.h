@@ -21,6 +21,7 @@ enum class ExitCode : int {
   kData = 3,           // a file is missing, truncated, corrupt or unwritable
   kCommunication = 4,  // a peer is gone, silent or refuses
   kResources = 5,      // the run does not fit in memory
+  kDiverged = 6,       // the training left the finite numbers
   kInterrupted = 130,  // Ctrl-C or SIGTERM; the last complete version is saved
 };
 
@@ -60,6 +61,13 @@ class ResourceError : public Error {
   template <typename... Args>
   explicit ResourceError(fmt::format_string<Args...> format, Args&&... args)
       : Error(fmt::format(format, std::forward<Args>(args)...), ExitCode::kResources) {}
+};
+
+// What `what` names is NaN or infinite: going on from there leads nowhere.
+class DivergedError : public Error {
+ public:
+  explicit DivergedError(const std::string& what)
+      : Error(what + " is not finite (NaN or infinity)", ExitCode::kDiverged) {}
 };
 
 // Someone asked the run to stop: not a failure, but nothing further is done.

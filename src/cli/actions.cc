@@ -201,13 +201,21 @@ std::unique_ptr<Dataset> open_input(const Loaded& loaded, const std::filesystem:
                       read_vocabularies(text_kind(data), run_dir));
 }
 
+// Of classes that have names: the folders that the run learned from.
+std::vector<std::string> class_names(const Loaded& loaded) {
+  if (loaded.config.data.name != "images") return {};
+  std::vector<std::string> names =
+      split(read_text(loaded.file.parent_path().parent_path() / kClassNames), '\n');
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  return names;
+}
+
 DatasetInfo described(const Loaded& loaded, const Dataset& input) {
   DatasetInfo info = input.info();
   const DataOptions& data = loaded.config.data;
   if (is_text(data)) return info;
   if (data.name == "images") {
-    const auto names = read_text(loaded.file.parent_path().parent_path() / kClassNames);
-    info.classes = static_cast<std::int32_t>(std::count(names.begin(), names.end(), '\n'));
+    info.classes = static_cast<std::int32_t>(class_names(loaded).size());
     return info;
   }
   info.classes = data.name == "synthetic" ? data.synthetic.classes : data.classes;
@@ -225,10 +233,13 @@ std::vector<std::string> translate(Model& model, const Dataset& input, const Loa
     batch.examples.resize(std::min(kBatch, input.info().examples - begin));
     std::iota(batch.examples.begin(), batch.examples.end(), begin);
     input.read(batch.examples, batch);
-    for (const auto& tokens :
-         model.translate(batch, loaded.parameters, loaded.config.data.text.length)) {
+    const auto translated =
+        model.translate(batch, loaded.parameters, loaded.config.data.text.length);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
       std::vector<std::string> said;
-      for (const std::int32_t token : tokens) said.emplace_back(words.word(token));
+      if (!sequence_of(batch.rows[i], 0).empty()) {  // of nothing it is nothing
+        for (const std::int32_t token : translated[i]) said.emplace_back(words.word(token));
+      }
       sentences.push_back(join(said, " "));
     }
   }
@@ -247,8 +258,9 @@ Predictions predict_action(const PredictOptions& options) {
   const auto images = open_input(loaded, options.input);
   const DatasetInfo info = described(loaded, *images);
   const auto model = make_trained(loaded, info);
-  if (info.text.sequences == 2) return {0, {}, translate(*model, *images, loaded)};
+  if (info.text.sequences == 2) return {0, {}, translate(*model, *images, loaded), {}};
   Predictions predictions;
+  predictions.names = class_names(loaded);
   predictions.classes = static_cast<std::size_t>(info.classes);
   predictions.probabilities.resize(info.examples * predictions.classes);
   const std::uint64_t at_once = examples_at_once(info);

@@ -28,6 +28,7 @@ struct Predictions {
   std::size_t classes = 0;
   std::vector<float> probabilities;    // [examples, classes]
   std::vector<std::string> sentences;  // in their place, of models that answer with words
+  std::vector<std::string> names;      // of the classes; empty: they have numbers only
 };
 
 struct Actions {

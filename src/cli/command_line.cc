@@ -28,6 +28,7 @@ Exit codes:
   3    a file is missing, damaged or cannot be written
   4    a process of the run is gone, silent or refuses
   5    the run does not fit in memory
+  6    the training diverged: NaN or infinity
   130  interrupted; what was learned is saved
 
 'paceline COMMAND --help' says more about a command.

@@ -102,7 +102,12 @@ const ChiefCore::Actions& ChiefCore::stopped(std::uint32_t server, const wire::S
   actions_.clear();
   if (finished_ || saving_) return actions_;
   stopped_[server] = stopped;
-  if (stopped_.size() == options_.servers) save_stopped_version();
+  if (stopped_.size() < options_.servers) return actions_;
+  if (stop_code_ == ExitCode::kDiverged) {  // a version that leads nowhere
+    finish();
+  } else {
+    save_stopped_version();
+  }
   return actions_;
 }
 

@@ -57,6 +57,10 @@ std::vector<std::string> images_in(const fs::path& folder) {
       folder, [](const auto& entry) { return entry.is_regular_file() && is_image(entry.path()); });
 }
 
+std::vector<std::string> folders_in(const fs::path& folder) {
+  return names_in_folder(folder, [](const auto& entry) { return entry.is_directory(); });
+}
+
 struct ImageFile {
   std::string name;  // "cat/17.jpg"
   std::int32_t label = 0;
@@ -104,7 +108,7 @@ Listing list_split(const ImageFolders& folders, Split split, std::uint64_t limit
       test && own_tests ? folders.test_folder : folders.folder, image_classes(folders.folder), {}};
   if (own_tests) {
     expect_same_classes(folders.folder, listing.classes, folders.test_folder,
-                        image_classes(folders.test_folder));
+                        folders_in(folders.test_folder));
   }
   listing.files = list_files(listing.folder, listing.classes);
   if (!own_tests) {
@@ -243,8 +247,7 @@ void register_image_decoder(ImageDecoder decoder) {
 }
 
 std::vector<std::string> image_classes(const fs::path& folder) {
-  const auto classes =
-      names_in_folder(folder, [](const auto& entry) { return entry.is_directory(); });
+  const auto classes = folders_in(folder);
   if (classes.size() >= 2) return classes;
   throw DataError("{} has {}: the images of every class must be in a folder of its own",
                   folder.string(), classes.empty() ? "no folders in it" : "only one folder in it");
@@ -255,7 +258,8 @@ void expect_few_unreadable(const std::set<std::string>& files, const DatasetInfo
   std::vector<std::string> some(files.begin(), files.end());
   some.resize(std::min<std::size_t>(some.size(), 3));
   throw DataError(
-      "{}: {} of {} images cannot be decoded, which is more than 1 %: {}{}. Remove or repair them",
+      "{}: {} of {} images cannot be decoded, which is more than 1 %: {}{}. Repair them to go "
+      "on, or remove them and start anew",
       data.name, format_count(files.size()), format_count(data.examples), join(some, ", "),
       files.size() > some.size() ? ", …" : "");
 }

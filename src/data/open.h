@@ -18,7 +18,7 @@ struct DataOptions {
   // Where fetched sets are, each in a folder of its name; for "idx", the folder with the
   // user's own four files, named as MNIST's are, plain or .gz.
   std::filesystem::path dir;
-  std::uint64_t limit = 0;     // train on only the first examples; 0: all
+  std::uint64_t limit = 0;     // train on only so many examples; 0: all
   std::int32_t classes = 10;   // of "idx", whose files do not say
   SyntheticOptions synthetic;  // of "synthetic"
   TextOptions text;            // of "reviews", "sentences" and "imdb"; its files are those of

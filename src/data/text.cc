@@ -1,7 +1,6 @@
 #include "data/text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -9,124 +8,13 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "data/gzip.h"
 #include "data/prepared.h"
+#include "data/text_source.h"
 
 namespace paceline {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string read_all(const fs::path& path) {
-  GzipReader file(path);
-  std::string text;
-  constexpr std::size_t kBlock = std::size_t{1} << 20;
-  for (std::size_t got = kBlock; got == kBlock;) {
-    const std::size_t before = text.size();
-    text.resize(before + kBlock);
-    got = file.read(std::as_writable_bytes(std::span(text).subspan(before)));
-    text.resize(before + got);
-  }
-  return text;
-}
-
-// One line, cut at its first tabs.
-struct Line {
-  std::string_view first;
-  std::string_view second;
-  std::uint64_t number = 0;
-};
-
-class TextFile {
- public:
-  TextFile(TextKind kind, const fs::path& path) : kind_(kind), path_(path), text_(read_all(path)) {}
-
-  // Calls `visit` with every line that holds something.
-  template <typename Visit>
-  void for_each(const Visit& visit) const {
-    std::string_view rest = text_;
-    for (std::uint64_t number = 1; !rest.empty(); ++number) {
-      const std::string_view line = take(rest, '\n');
-      if (line.empty() || line == "\r") continue;
-      visit(parse(line, number));
-    }
-  }
-
-  [[noreturn]] void refuse(const Line& line, const std::string& reason) const {
-    throw DataError("{}, line {}: {}", path_.string(), line.number, reason);
-  }
-
-  std::int32_t label_of(const Line& line) const {
-    std::int32_t label = -1;
-    const char* end = line.first.data() + line.first.size();
-    if (std::from_chars(line.first.data(), end, label).ptr != end || (label != 0 && label != 1)) {
-      refuse(line, fmt::format("the label is '{}', and must be 0 or 1", line.first.substr(0, 20)));
-    }
-    return label;
-  }
-
- private:
-  static std::string_view take(std::string_view& rest, char separator) {
-    const std::size_t end = std::min(rest.find(separator), rest.size());
-    const std::string_view taken = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    return taken;
-  }
-
-  Line parse(std::string_view rest, std::uint64_t number) const {
-    Line line;
-    line.number = number;
-    line.first = take(rest, '\t');
-    if (rest.empty()) {
-      refuse(line, kind_ == TextKind::kReviews ? "expected LABEL<tab>TEXT"
-                                               : "expected SENTENCE<tab>TRANSLATION");
-    }
-    line.second = take(rest, '\t');
-    return line;
-  }
-
-  TextKind kind_;
-  fs::path path_;
-  std::string text_;
-};
-
-// Which lines of which file are examples of a split.
-class Selection {
- public:
-  Selection(TextKind kind, const TextOptions& options, Split split, std::uint64_t limit)
-      : kind_(kind),
-        split_(split),
-        shared_(options.test_file.empty()),
-        limit_(split == Split::kTrain && limit > 0 ? limit : UINT64_MAX),
-        test_share_(options.test_share),
-        file_(kind, split == Split::kTest && !shared_ ? options.test_file : options.file) {}
-
-  const TextFile& file() const { return file_; }
-
-  template <typename Visit>
-  void for_each(const Visit& visit) const {
-    std::uint64_t taken = 0;
-    file_.for_each([&](const Line& line) {
-      if (taken >= limit_ || !belongs(line)) return;
-      ++taken;
-      visit(line);
-    });
-  }
-
- private:
-  bool belongs(const Line& line) const {
-    if (!shared_) return true;
-    const std::string_view key = kind_ == TextKind::kReviews ? line.second : line.first;
-    return is_for_test(key, test_share_) == (split_ == Split::kTest);
-  }
-
-  TextKind kind_;
-  Split split_;
-  bool shared_;  // one file for both splits
-  std::uint64_t limit_;
-  double test_share_;
-  TextFile file_;
-};
 
 std::size_t languages(TextKind kind) {
   return kind == TextKind::kSentences ? 2 : 1;
@@ -137,9 +25,9 @@ Marks marks_of(TextKind kind) {
 }
 
 std::vector<Vocabulary> count_words(TextKind kind, const TextOptions& options,
-                                    const Selection& training) {
+                                    const TextSource& training) {
   std::vector<WordCount> counts(languages(kind));
-  training.for_each([&](const Line& line) {
+  training.for_each([&](const TextLine& line) {
     const auto count = [&](std::string_view text, WordCount& into) {
       for_each_word(text, marks_of(kind), [&](std::string_view word) { into.add(word); });
     };
@@ -166,46 +54,6 @@ DatasetInfo info_of(TextKind kind, const TextOptions& options, const std::string
   return info;
 }
 
-bool is_prepared(TextKind kind, const TextOptions& options, Split split) {
-  const bool own_tests = split == Split::kTest && !options.test_file.empty();
-  return kind == TextKind::kReviews &&
-         PreparedReviews::is_one(own_tests ? options.test_file : options.file);
-}
-
-// Calls `visit` with the reviews of a split.
-void for_each_prepared(const TextOptions& options, Split split, std::uint64_t limit,
-                       const PreparedReviews::Visit& visit) {
-  const bool shared = options.test_file.empty();
-  const fs::path& path = split == Split::kTest && !shared ? options.test_file : options.file;
-  const PreparedReviews file(path);
-  if (file.numbers() > options.vocabulary) {
-    throw DataError("{} has {} numbers for words: set --vocabulary to no less", path.string(),
-                    format_count(file.numbers()));
-  }
-  if (path != options.file &&
-      (!PreparedReviews::is_one(options.file) ||
-       PreparedReviews(options.file).vocabulary().words() != file.vocabulary().words())) {
-    throw DataError("{} and {} number different words: prepare both together",
-                    options.file.string(), path.string());
-  }
-  std::uint64_t left = split == Split::kTrain && limit > 0 ? limit : UINT64_MAX;
-  const auto take = [&](std::span<const std::int32_t> tokens, std::int32_t label) {
-    if (left == 0) return;
-    --left;
-    visit(tokens, label);
-  };
-  if (split == Split::kTest && file.examples(PreparedPart::kTest) > 0) {
-    return file.for_each(PreparedPart::kTest, take);
-  }
-  const bool cut = shared && file.examples(PreparedPart::kTest) == 0;
-  file.for_each(PreparedPart::kTrain, [&](std::span<const std::int32_t> tokens,
-                                          std::int32_t label) {
-    const std::string_view key(reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes());
-    if (cut && is_for_test(key, options.test_share) != (split == Split::kTest)) return;
-    take(tokens, label);
-  });
-}
-
 class TextDataset final : public Dataset {
  public:
   // Of reviews that are numbers already.
@@ -226,8 +74,9 @@ class TextDataset final : public Dataset {
   TextDataset(TextKind kind, const TextOptions& options, const fs::path& file,
               const std::vector<Vocabulary>& vocabularies)
       : kind_(kind), options_(options) {
-    for (const std::string& line : split(read_all(file), '\n')) {
-      if (line.empty()) continue;
+    std::vector<std::string> lines = split(read_all(file), '\n');
+    if (!lines.empty() && lines.back().empty()) lines.pop_back();  // behind the last line's end
+    for (const std::string& line : lines) {
       starts_.push_back(tokens_.size());
       add(line, vocabularies.front());
       if (kind == TextKind::kSentences) tokens_.push_back(0);
@@ -236,13 +85,13 @@ class TextDataset final : public Dataset {
     info_ = info_of(kind, options, file.string(), starts_.size(), 0);
   }
 
-  TextDataset(TextKind kind, const TextOptions& options, const Selection& selection,
+  TextDataset(TextKind kind, const TextOptions& options, const TextSource& source,
               const std::vector<Vocabulary>& vocabularies, const std::string& name)
       : kind_(kind), options_(options) {
-    selection.for_each([&](const Line& line) {
+    source.for_each([&](const TextLine& line) {
       starts_.push_back(tokens_.size());
       if (kind == TextKind::kSentences) add(line.first, vocabularies.front());
-      if (kind == TextKind::kReviews) labels_.push_back(selection.file().label_of(line));
+      if (kind == TextKind::kReviews) labels_.push_back(source.label_of(line));
       add(line.second, vocabularies.back());
     });
     labels_.resize(starts_.size());
@@ -336,7 +185,7 @@ std::optional<PreparedSize> prepared_size(const TextOptions& options) {
 std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, Split split,
                                     std::uint64_t limit, const std::string& name) {
   if (split == Split::kTest && !is_prepared(kind, options, split)) {
-    const Selection testing(kind, options, Split::kTest, 0);
+    const TextSource testing(kind, options, Split::kTest, 0);
     return std::make_unique<TextDataset>(kind, options, testing,
                                          vocabularies_of(kind, options, limit), name);
   }
@@ -344,7 +193,7 @@ std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, S
   if (is_prepared(kind, options, split)) {
     dataset = std::make_unique<TextDataset>(options, split, limit, name);
   } else {
-    const Selection training(kind, options, Split::kTrain, limit);
+    const TextSource training(kind, options, Split::kTrain, limit);
     const auto vocabularies = count_words(kind, options, training);
     dataset = std::make_unique<TextDataset>(kind, options, training, vocabularies, name);
   }
@@ -363,7 +212,7 @@ DatasetInfo estimate_texts(TextKind kind, const TextOptions& options, Split spli
                         bytes += 16 + tokens.size_bytes();
                       });
   } else {
-    Selection(kind, options, split, limit).for_each([&](const Line& line) {
+    TextSource(kind, options, split, limit).for_each([&](const TextLine& line) {
       ++examples;
       bytes +=
           12 + sizeof(std::int32_t) * std::min<std::size_t>(options.length, line.second.size() / 5);
@@ -404,7 +253,7 @@ std::vector<Vocabulary> vocabularies_of(TextKind kind, const TextOptions& option
   if (is_prepared(kind, options, Split::kTrain)) {
     return {PreparedReviews(options.file).vocabulary()};
   }
-  return count_words(kind, options, Selection(kind, options, Split::kTrain, limit));
+  return count_words(kind, options, TextSource(kind, options, Split::kTrain, limit));
 }
 
 }  // namespace paceline

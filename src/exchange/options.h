@@ -23,7 +23,7 @@ enum class WireFormat { kFloat, kBf16 };
 
 enum class Reduction { kMean, kSum };
 enum class Nonfinite {
-  kStop,    // a gradient that is not finite ends the run; the version before it stays
+  kStop,    // a gradient that is not finite ends the run at the checkpoint before
   kSkip,    // the step is counted but changes nothing
   kIgnore,  // nobody looks
 };

@@ -31,8 +31,8 @@ Role role_of(const std::string& text) {
 
 // As a member says it; one that we do not know is a failure with no better name.
 ExitCode exit_code(std::uint32_t code) {
-  for (const ExitCode known :
-       {ExitCode::kUsage, ExitCode::kData, ExitCode::kCommunication, ExitCode::kResources}) {
+  for (const ExitCode known : {ExitCode::kUsage, ExitCode::kData, ExitCode::kCommunication,
+                               ExitCode::kResources, ExitCode::kDiverged}) {
     if (static_cast<std::uint32_t>(known) == code) return known;
   }
   return ExitCode::kInternal;

@@ -120,12 +120,21 @@ void check_resume(const RunConfig& config, const RunParts& parts, Reporter& repo
   }
 }
 
-// After a run that did not come to its end.
-std::string what_remains(const fs::path& run_dir) {
-  const auto checkpoints = list_checkpoints(run_dir);
-  if (checkpoints.empty()) return "";
-  return fmt::format("; the last checkpoint is {}. Go on with: paceline train --resume {}",
-                     checkpoints.back().string(), run_dir.string());
+// After a run that did not come to its end: what there is to go on from, and what must change.
+std::string what_remains(const RunConfig& config, ExitCode code) {
+  const bool diverged = code == ExitCode::kDiverged;
+  std::string words;
+  if (diverged) words = ". Lower --rate or set --clip; --nonfinite skip leaves such steps out";
+  const auto checkpoints = list_checkpoints(config.run_dir);
+  if (checkpoints.empty()) return words + "; nothing was saved yet";
+  return words +
+         fmt::format("; the last checkpoint is {}. {}: paceline train --resume {}{}",
+                     checkpoints.back().string(),
+                     diverged                  ? "Go on from it with, say"
+                     : code == ExitCode::kData ? "When that is mended, go on with"
+                                               : "Go on with",
+                     config.run_dir.string(),
+                     diverged ? fmt::format(" --rate {:g}", config.schedule.rate / 10) : "");
 }
 
 // Values of another run, where there are such.
@@ -148,6 +157,7 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
     check_resume(config, parts, reporter);
     check_memory(estimate_memory(config, parts),
                  config.memory_limit > 0 ? config.memory_limit : available_memory());
+    if (config.resume.empty()) make_start(config, *parts.model);  // refuses what does not fit
   }
   make_folder(config.run_dir);
   const RunDirLock lock(config.run_dir);
@@ -166,11 +176,10 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
     remove_features(config.run_dir);
   } catch (const Interrupted& stopped) {
     remove_features(config.run_dir);
-    const std::string remains = what_remains(config.run_dir);
-    throw Interrupted(stopped.what() + (remains.empty() ? "; nothing was saved yet" : remains));
+    throw Interrupted(stopped.what() + what_remains(config, stopped.code()));
   } catch (const Error& error) {
     remove_features(config.run_dir);
-    throw Error(error.what() + what_remains(config.run_dir), error.code());
+    throw Error(error.what() + what_remains(config, error.code()), error.code());
   }
 }
 

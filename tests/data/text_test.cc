@@ -114,6 +114,26 @@ TEST_F(Texts, WeighTheSamePerLabelWhenBalanced) {
   EXPECT_EQ(data_error_of([&] { open(TextKind::kReviews); }), "texts has no example of label 0");
 }
 
+TEST_F(Texts, OfALimitAreSpreadOverTheFile) {
+  std::string lines;
+  for (int i = 0; i < 90; ++i) lines += fmt::format("{}\ttext number {}\n", i < 60 ? 1 : 0, i);
+  write(lines);
+  write_tests("1\ta\n");
+  const Batch some = read_all(*open(TextKind::kReviews, Split::kTrain, 9));
+  EXPECT_THAT(some.labels, ElementsAre(1, 1, 1, 1, 1, 1, 0, 0, 0));
+  EXPECT_EQ(open(TextKind::kReviews, Split::kTrain, 91)->info().examples, 90U);
+}
+
+TEST_F(Texts, OfLinesAloneAreAsManyAsTheLines) {
+  const Vocabulary words({"good"});
+  for (const auto& [text, lines] : std::vector<std::pair<std::string, std::uint64_t>>{
+           {"", 0}, {"\n", 1}, {"good", 1}, {"good\n", 1}, {"\n\ngood\n\n", 4}}) {
+    write_atomically(folder_ / "lines.txt", text);
+    const auto dataset = number_lines(TextKind::kReviews, options_, folder_ / "lines.txt", {words});
+    EXPECT_EQ(dataset->info().examples, lines) << text;
+  }
+}
+
 TEST_F(Texts, RefuseLinesThatAreNone) {
   write_tests("1\ta\n");
   write("1\tgood\nwithout a label\n");

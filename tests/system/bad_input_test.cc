@@ -37,12 +37,36 @@ INSTANTIATE_TEST_SUITE_P(
         BadRun{"TooLargeABatch", {"--batch", "998"}, 2, "use 997 or less"},
         BadRun{"NoUnit", {"--heartbeat", "5"}, 2, "5s"},
         BadRun{"NoBoolean", {"--deterministic=maybe"}, 2, "neither true nor false"},
-        BadRun{"NotFinite", {"--rate", "1e38"}, 1, "not finite"},
-        BadRun{"NotFiniteRing", {"--rate", "1e38", "--exchange", "allreduce"}, 1, "not finite"},
-        BadRun{"NotFiniteAsync", {"--rate", "1e38", "--mode", "async"}, 1, "not finite"}),
+        BadRun{"NotFinite", {"--rate", "1e38"}, 6, "nothing was saved"},
+        BadRun{"NotFiniteRing", {"--rate", "1e38", "--exchange", "allreduce"}, 6, "not finite"},
+        BadRun{"NotFiniteAsync", {"--rate", "1e38", "--mode", "async"}, 6, "not finite"}),
     [](const auto& bad) { return std::string(bad.param.name); });
 
 using Train = SyntheticRun;
+
+// A version whose gradient is not finite would lead to the same end again.
+TEST_F(Train, ADivergedRunGoesOnFromTheCheckpointBefore) {
+  for (const std::string exchange : {"ps", "local", "allreduce"}) {
+    run(exchange, {"--epochs", "1", "--exchange", exchange});
+    const auto go_on = [&](const std::string& rate) {
+      return paceline({"train", "--resume", path(exchange).string(), "--quiet", "--epochs", "2",
+                       "--rate", rate});
+    };
+    const Result diverged = go_on("1e38");
+    EXPECT_EQ(diverged.code, 6) << diverged.output;
+    EXPECT_NE(diverged.output.find("--rate 1e+37"), std::string::npos) << diverged.output;
+    EXPECT_EQ(names_in(path(exchange) / "checkpoints"),
+              std::vector<std::string>{"step-0000000010.ckpt"});
+    EXPECT_EQ(go_on("0.2").code, 0);
+  }
+}
+
+TEST_F(Train, EvaluatingWhatIsNotFiniteFails) {
+  run("run", {"--rate", "1e38", "--nonfinite", "ignore"});
+  const Result result = paceline({"evaluate", path("run").string()});
+  EXPECT_EQ(result.code, 6) << result.output;
+  EXPECT_NE(result.output.find("not finite"), std::string::npos) << result.output;
+}
 
 TEST_F(Train, APortInUseIsNamed) {
   const Taken taken = take_port();

@@ -13,6 +13,7 @@ namespace paceline {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
 
 // Reviews that are good when "good" is among their words.
 class ReviewsRun : public SyntheticRun {
@@ -139,10 +140,14 @@ TEST_F(ReviewsRun, LearnsFromNumbersThatWerePrepared) {
 
 TEST_F(ReviewsRun, LabelsLinesOfText) {
   ASSERT_EQ(paceline(reviews("run", {})).code, 0);
-  write_atomically(path("lines.txt"), "word1 word2 good word3\nword1 word2 word3\n");
+  write_atomically(path("lines.txt"), "word1 word2 good word3\n\nword1 word2 word3");
   const Result labels =
       paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
-  EXPECT_EQ(labels.output, "1\n0\n");
+  EXPECT_THAT(labels.output, MatchesRegex("1\n[01]\n0\n"));
+  write_atomically(path("lines.txt"), "\n\n");
+  const Result blank =
+      paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
+  EXPECT_THAT(blank.output, MatchesRegex("[01]\n[01]\n"));
 }
 
 TEST_F(ReviewsRun, TranslatesSentences) {
@@ -159,10 +164,10 @@ TEST_F(ReviewsRun, TranslatesSentences) {
   ASSERT_EQ(trained.code, 0) << trained.output;
   EXPECT_GT(summary("run")["test_accuracy"], 0.95);
   EXPECT_GT(summary("run")["words_per_second"], summary("run")["examples_per_second"]);
-  write_atomically(path("lines.txt"), "One two.\nTwo one!\n");
+  write_atomically(path("lines.txt"), "One two.\n\nTwo one!\n");
   const Result answers =
       paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
-  EXPECT_EQ(answers.output, "un deux .\ndeux un !\n");
+  EXPECT_EQ(answers.output, "un deux .\n\ndeux un !\n");
 }
 
 // A network from Python is trained here; its weights go back, and both answer the same.

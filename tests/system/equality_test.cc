@@ -83,7 +83,7 @@ TEST_F(LargeModel, EndsCleanlyWhenItsGradientIsNotFinite) {
   arguments.insert(arguments.end(), kLarge.begin(), kLarge.end());
   arguments.back() = "1e38";
   const Result result = paceline(arguments);
-  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.code, 6);
   EXPECT_NE(result.output.find("not finite"), std::string::npos) << result.output;
 }
 

@@ -46,6 +46,23 @@ TEST_P(Faults, AStoppedWorkerCountsAsDeadAfterItsTimeout) {
 
 INSTANTIATE_TEST_SUITE_P(Modes, Faults, ::testing::Values("sync", "async", "ssp"));
 
+// It has nothing left to do while the last test is made: only its last figures are waited for,
+// and not for ever.
+TEST_F(LongRun, AWorkerThatIsStoppedAtTheEndDoesNotFailTheRun) {
+  PacelineProcess process(
+      dir_.path(), train("run", {"--workers", "2", "--epochs", "2", "--synthetic-test-examples",
+                                 "1000000", "--heartbeat", "100ms", "--member-timeout", "2s"}));
+  const auto workers = process.roles("worker1", 1);
+  ASSERT_EQ(workers.size(), 1U);
+  ASSERT_TRUE(eventually(
+      60, [&] { return log("run", "chief").find("epoch 2 is trained") != std::string::npos; }));
+  ::kill(workers[0], SIGSTOP);
+  EXPECT_EQ(process.wait(), 0) << process.output();
+  EXPECT_EQ(summary("run")["status"], "complete");
+  EXPECT_EQ(summary("run")["examples"], 2 * 997);
+  EXPECT_FALSE(alive(workers[0]));
+}
+
 TEST_F(LongRun, AKilledLauncherLeavesNoOrphan) {
   PacelineProcess process(dir_.path(), train("run", {"--workers", "2"}));
   ASSERT_TRUE(has_begun("run"));

@@ -145,6 +145,7 @@ TEST_F(Transfer, SaysWhatIsMissing) {
       paceline(quality("run", {"--train", "top", "--init", path("softmax").string()}));
   EXPECT_EQ(other.code, 2);
   EXPECT_THAT(other.output, HasSubstr("backbone.0.convolution.weight"));
+  EXPECT_FALSE(std::filesystem::exists(path("run")));
 }
 
 }  // namespace

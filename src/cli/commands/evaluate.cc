@@ -1,6 +1,8 @@
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "cli/commands/commands.h"
 #include "cli/format.h"
 
@@ -42,6 +44,7 @@ void run(const EvaluateOptions& options, const Session& session) {
   } else {
     session.out << format_object(object, session.environment.columns);
   }
+  if (!std::isfinite(result.loss)) throw DivergedError("the loss of " + result.checkpoint);
 }
 
 }  // namespace paceline

@@ -27,7 +27,9 @@ std::string lines(const Predictions& predictions, bool with_probabilities) {
   while (!rest.empty()) {
     const auto row = rest.first(predictions.classes);
     rest = rest.subspan(predictions.classes);
-    out += fmt::format("{}", std::max_element(row.begin(), row.end()) - row.begin());
+    const auto best =
+        static_cast<std::size_t>(std::max_element(row.begin(), row.end()) - row.begin());
+    out += predictions.names.empty() ? std::to_string(best) : predictions.names.at(best);
     if (with_probabilities) {
       for (const float probability : row) out += fmt::format("\t{:.6g}", probability);
     }

@@ -166,10 +166,7 @@ double AllReduce::decide(const Norm& sum, double weight, std::uint64_t step) con
   if (!options_.rules.look()) return weight > 0 ? 1 : 0;
   const auto scale = options_.rules.scale(sum, weight);
   if (scale) return *scale;
-  throw Error(
-      fmt::format("the gradient of step {} is not finite (NaN or infinity). Lower "
-                  "--rate, set --clip, or choose --nonfinite skip",
-                  step));
+  throw DivergedError(fmt::format("the gradient of step {}", step));
 }
 
 // Bucket by bucket: the first layers may be used while the last are still being updated.

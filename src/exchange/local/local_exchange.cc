@@ -368,12 +368,7 @@ StepScalars LocalHub::scalars(double weight, double scale, std::uint64_t time,
 
 double LocalHub::decide(const Norm& norm, double weight, std::uint64_t step) {
   const std::optional<double> scale = options_.rules.scale(norm, weight);
-  if (!scale) {
-    throw Error(
-        fmt::format("the gradient of step {} is not finite (NaN or infinity). Lower "
-                    "--rate, set --clip, or choose --nonfinite skip",
-                    step));
-  }
+  if (!scale) throw DivergedError(fmt::format("the gradient of step {}", step));
   if (*scale == 0) ++skipped_;
   return *scale;
 }

@@ -264,12 +264,7 @@ double PsClient::own_scale(const Loss& loss) const {
   if (options_.core.mode == Mode::kSync || !options_.rules.look()) return 1;
   const Norm norm = options_.rules.measure(gradient_->as_floats());
   const std::optional<double> scale = options_.rules.scale(norm, loss.weight);
-  if (!scale) {
-    throw Error(
-        fmt::format("{}: the gradient is not finite (NaN or infinity). Lower --rate, set "
-                    "--clip, or choose --nonfinite skip",
-                    options_.name));
-  }
+  if (!scale) throw DivergedError(options_.name + ": the gradient");
   return *scale;
 }
 

@@ -153,8 +153,9 @@ void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* p
       tell(*message);
     } else if (const auto* fail = std::get_if<FailRun>(&action)) {
       wire::Stop stop;
-      stop.set_reason(fail->reason);
+      stop.set_reason(fail->reason.what());
       stop.set_failed(true);
+      stop.set_exit_code(static_cast<std::uint32_t>(fail->reason.code()));
       tell_({wire::STOP, stop.SerializeAsString()});
     }
   }

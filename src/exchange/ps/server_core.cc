@@ -243,10 +243,7 @@ void ServerCore::decide(double sum_of_squares, bool finite) {
 
 void ServerCore::fail_not_finite() {
   stopped_ = true;
-  actions_.push_back(FailRun{
-      fmt::format("the gradient of step {} is not finite (NaN or infinity); version {} is kept. "
-                  "Lower --rate, set --clip, or choose --nonfinite skip",
-                  version_, version_)});
+  actions_.push_back(FailRun{DivergedError(fmt::format("the gradient of step {}", version_))});
 }
 
 void ServerCore::apply_open(std::uint32_t number, Chunk& chunk, double scale) {

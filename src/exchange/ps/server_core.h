@@ -22,6 +22,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/error.h"
 #include "base/range.h"
 #include "data/share.h"
 #include "exchange/coverage.h"
@@ -81,7 +82,7 @@ struct SendToChief {
   std::variant<wire::Complete, wire::Fenced, wire::Scalars, wire::Stopped> message;
 };
 struct FailRun {  // the chief is told why; nothing more is applied
-  std::string reason;
+  DivergedError reason;
 };
 using ServerAction = std::variant<Accumulate, CheckChunk, MeasureStep, Apply, PinVersion,
                                   ReleaseVersion, SendParams, SendToClient, SendToChief, FailRun>;

@@ -94,7 +94,7 @@ inline std::string describe(const ServerAction& action) {
             return fmt::format("{} <- {}", a.client, describe_any(a.message));
           },
           [](const SendToChief& a) { return "chief <- " + describe_any(a.message); },
-          [](const FailRun& a) { return "fail: " + a.reason; },
+          [](const FailRun& a) { return std::string("fail: ") + a.reason.what(); },
       },
       action);
 }

@@ -324,7 +324,7 @@ TEST(SyncServer, EndsTheRunAtAGradientThatIsNotFinite) {
               "apply 1: step 0, weight 4, scale 1 -> version 1");
   EXPECT_THAT(server.push(1, 0, 0, {0, 4}), ElementsAre("start 0", "check 0 of step 0"));
   EXPECT_THAT(lines(server.core.checked(0, 0, false)),
-              ElementsAre(AllOf(HasSubstr("fail:"), HasSubstr("step 0"), HasSubstr("--rate"))));
+              ElementsAre(AllOf(HasSubstr("fail:"), HasSubstr("step 0"), HasSubstr("not finite"))));
   EXPECT_THAT(server.pull(3, 1, 0), ElementsAre("3 <- params 1 version 0"));  // as it was before
   EXPECT_THAT(server.push(2, 0, 0, {0, 4}), IsEmpty());
   EXPECT_THAT(server.pull(3, 0, 0), ElementsAre("3 <- params 0 version 0"));
