@@ -157,7 +157,8 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
     check_resume(config, parts, reporter);
     check_memory(estimate_memory(config, parts),
                  config.memory_limit > 0 ? config.memory_limit : available_memory());
-    if (config.resume.empty()) make_start(config, *parts.model);  // refuses what does not fit
+    // Refuses what does not fit.
+    if (!config.init.empty() && config.resume.empty()) make_start(config, *parts.model);
   }
   make_folder(config.run_dir);
   const RunDirLock lock(config.run_dir);
