@@ -184,7 +184,7 @@ Evaluation evaluate_action(const EvaluateOptions& options) {
       verify_files(known_set(data.name), folder);
     }
   }
-  const auto dataset = open_dataset(data, Split::kTest);
+  const auto dataset = open_dataset(data, Split::kTest, loaded.file.parent_path().parent_path());
   const auto model = make_trained(loaded, dataset->info());
   const Loss loss = evaluate_dataset(*model, *dataset, loaded.parameters);
   return {loaded.file.string(), dataset->info().name, loss.examples, loss.mean(), loss.accuracy()};

@@ -33,7 +33,7 @@ std::vector<Setting> data_settings() {
                         "where datasets are kept; idx: folder of the four files"),
                    "~/.cache/paceline"),
       integer("data-limit", FIELD(data.limit),
-              "use only N training examples: the first ones, of texts every so many; 0: all"),
+              "use only N training examples: the first ones, of texts a sample; 0: all"),
       integer("data-classes", FIELD(data.classes), "idx: number of labels", 2, 1U << 16),
       integer("synthetic-examples", FIELD(data.synthetic.examples), "synthetic: training examples",
               1),

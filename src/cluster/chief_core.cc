@@ -155,8 +155,10 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
   if (!started_ && !stopping_) {
     end_early(what + ", before the run began", ExitCode::kCommunication);
   } else if (member.role == Role::kServer) {
-    stop_reason_ = what + "; its parameters are gone";
-    stop_code_ = ExitCode::kCommunication;
+    if (!diverged()) {  // which is the better reason
+      stop_reason_ = what + "; its parameters are gone";
+      stop_code_ = ExitCode::kCommunication;
+    }
     send_all(Role::kWorker, failure());  // so that they know why they may go
     finish();
   } else if (member.role == Role::kEvaluator && !stopping_) {
@@ -260,7 +262,7 @@ const ChiefCore::Actions& ChiefCore::complete(std::uint32_t server,
   if (members_.at(server).rank == 0) {
     actions_.push_back(Progressed{watermark_, examples_done(), complete});
   }
-  if (complete.pinned() && !stopping_) epoch_pinned(complete.version(), server);
+  if (complete.pinned() && (!stopping_ || diverged())) epoch_pinned(complete.version(), server);
   return actions_;
 }
 
@@ -337,6 +339,7 @@ const ChiefCore::Actions& ChiefCore::saved(std::uint64_t version) {
   } else if (const auto found = epochs_.find(version); found != epochs_.end()) {
     found->second.saved = true;
     settle_epoch(version);
+    finish_if_diverged();
   }
   return actions_;
 }
@@ -344,12 +347,16 @@ const ChiefCore::Actions& ChiefCore::saved(std::uint64_t version) {
 const ChiefCore::Actions& ChiefCore::save_failed(std::uint64_t version, const std::string& reason,
                                                  ExitCode code) {
   actions_.clear();
+  if (const auto found = epochs_.find(version); found != epochs_.end()) {
+    found->second.saved = true;  // it is not tried again
+  }
   if (saving_ == version) {  // the last one: there is nothing more to try
     stop_reason_ = reason;
     stop_code_ = code;
     finish();
   } else {
     end_early(reason, code);
+    finish_if_diverged();
   }
   return actions_;
 }

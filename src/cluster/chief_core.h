@@ -173,6 +173,8 @@ class ChiefCore {
   bool all_quiet() const;  // the workers that live
   void stop_servers_if_quiet();
   void save_stopped_version();
+  bool diverged() const { return stop_code_ == ExitCode::kDiverged; }
+  void finish_if_diverged();
   void finish();
 
   Options options_;

@@ -1,5 +1,6 @@
 // How ChiefCore ends a run: at its end, when someone asks, or with a failure.
 #include <algorithm>
+#include <ranges>
 
 #include "base/text.h"
 #include "cluster/chief_core.h"
@@ -80,6 +81,8 @@ const ChiefCore::Actions& ChiefCore::quiet(std::uint32_t worker) {
 const ChiefCore::Actions& ChiefCore::hurry() {
   actions_.clear();
   if (!stopping_ || finished_ || saving_) return actions_;
+  if (diverged() && stopped_.size() == options_.servers)
+    return actions_;  // an epoch is being saved
   if (!servers_told_) {
     stop_servers();
     return actions_;
@@ -103,12 +106,22 @@ const ChiefCore::Actions& ChiefCore::stopped(std::uint32_t server, const wire::S
   if (finished_ || saving_) return actions_;
   stopped_[server] = stopped;
   if (stopped_.size() < options_.servers) return actions_;
-  if (stop_code_ == ExitCode::kDiverged) {  // a version that leads nowhere
-    finish();
+  if (diverged()) {
+    finish_if_diverged();
   } else {
     save_stopped_version();
   }
   return actions_;
+}
+
+// The version that the servers stopped at leads nowhere; those of epochs are saved as ever.
+void ChiefCore::finish_if_diverged() {
+  const bool all_saved = std::ranges::none_of(
+      epochs_, [](const auto& entry) { return entry.second.announced && !entry.second.saved; });
+  if (!diverged() || stopped_.size() < options_.servers || !all_saved) return;
+  for (const auto& [server, stopped] : stopped_) versions_[server] = stopped.version();
+  watermark_ = std::ranges::min(versions_ | std::views::values);
+  finish();
 }
 
 // The highest version that is complete on every server; each still has it, since it keeps

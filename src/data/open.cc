@@ -113,13 +113,14 @@ std::vector<std::string> dataset_names() {
   return names;
 }
 
-std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split) {
+std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split,
+                                      const fs::path& words) {
   const std::string name = full_name(options, split);
   if (options.name == "synthetic") {
     return make_synthetic(options.synthetic, synthetic_numbers(options, split), name);
   }
   if (is_text(options)) {
-    return open_texts(text_kind(options), text_files(options), split, options.limit, name);
+    return open_texts(text_kind(options), text_files(options), split, options.limit, name, words);
   }
   if (options.name == "images") {
     return open_image_folder(image_folders(options), options.images, split, options.limit, name);

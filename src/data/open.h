@@ -41,7 +41,9 @@ void write_classes(const DataOptions& options, const std::filesystem::path& fold
 
 // Reads the whole split into memory, except "images". Throws DataError when a file is not there or
 // not as it should be, ConfigError for a name that means nothing.
-std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split);
+// `words` is a folder with the vocabularies to test texts with; none: those of the training part.
+std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split,
+                                      const std::filesystem::path& words = {});
 
 // The info that the opened dataset would have, from the headers of its files.
 DatasetInfo estimate_dataset(const DataOptions& options, Split split);

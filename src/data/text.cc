@@ -183,11 +183,13 @@ std::optional<PreparedSize> prepared_size(const TextOptions& options) {
 }
 
 std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, Split split,
-                                    std::uint64_t limit, const std::string& name) {
+                                    std::uint64_t limit, const std::string& name,
+                                    const fs::path& words) {
   if (split == Split::kTest && !is_prepared(kind, options, split)) {
     const TextSource testing(kind, options, Split::kTest, 0);
-    return std::make_unique<TextDataset>(kind, options, testing,
-                                         vocabularies_of(kind, options, limit), name);
+    const auto vocabularies =
+        words.empty() ? vocabularies_of(kind, options, limit) : read_vocabularies(kind, words);
+    return std::make_unique<TextDataset>(kind, options, testing, vocabularies, name);
   }
   std::unique_ptr<TextDataset> dataset;
   if (is_prepared(kind, options, split)) {

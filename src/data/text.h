@@ -48,9 +48,11 @@ std::optional<PreparedSize> prepared_size(const TextOptions& options);
 // Sequence `number` of a row.
 std::span<const std::int32_t> sequence_of(const std::uint8_t* row, std::size_t number);
 
-// Reads, counts and numbers the words. Throws DataError naming the file and the line.
+// Reads, counts and numbers the words; those to test on by the vocabularies in the folder `words`,
+// if one is given. Throws DataError naming the file and the line.
 std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, Split split,
-                                    std::uint64_t limit, const std::string& name);
+                                    std::uint64_t limit, const std::string& name,
+                                    const std::filesystem::path& words = {});
 
 // What opening would give; reads the files, but does not keep them.
 DatasetInfo estimate_texts(TextKind kind, const TextOptions& options, Split split,

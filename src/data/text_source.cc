@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "base/units.h"
 #include "data/gzip.h"
 
@@ -12,27 +13,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kSampleSeed = 1;
+
 const fs::path& file_of(const TextOptions& options, Split split) {
   return split == Split::kTest && !options.test_file.empty() ? options.test_file : options.file;
 }
 
-// Says of one example after the other whether it is among those to take.
-class Spread {
- public:
-  Spread(std::uint64_t all, std::uint64_t limit) : all_(all), taken_(std::min(all, limit)) {}
-
-  bool next() {
-    left_ += taken_;
-    if (left_ < all_) return false;
-    left_ -= all_;
-    return true;
-  }
-
- private:
-  std::uint64_t all_;
-  std::uint64_t taken_;
-  std::uint64_t left_ = 0;
-};
+// Calls `each` with a visit that hands some of what it is given on to `visit`: all, or a random
+// sample of `limit`, always the same one (Knuth's selection sampling).
+template <typename Each, typename Visit>
+void for_each_sampled(std::uint64_t limit, const Each& each, const Visit& visit) {
+  if (limit == 0) return each(visit);
+  std::uint64_t left = 0;
+  each([&left](const auto&...) { ++left; });
+  Random random(kSampleSeed);
+  each([&](const auto&... item) {
+    if (random.below(left--) >= limit) return;
+    --limit;
+    visit(item...);
+  });
+}
 
 std::string_view take(std::string_view& rest, char separator) {
   const std::size_t end = std::min(rest.find(separator), rest.size());
@@ -80,18 +80,12 @@ TextSource::TextSource(TextKind kind, const TextOptions& options, Split split, s
       text_(read_all(path_)) {}
 
 void TextSource::for_each(const Visit& visit) const {
-  const auto for_each_of_split = [this](const Visit& visit_one) {
+  const auto each = [this](const Visit& visit_one) {
     for_each_line([&](const TextLine& line) {
       if (belongs(line)) visit_one(line);
     });
   };
-  if (limit_ == 0) return for_each_of_split(visit);
-  std::uint64_t all = 0;
-  for_each_of_split([&all](const TextLine&) { ++all; });
-  Spread spread(all, limit_);
-  for_each_of_split([&](const TextLine& line) {
-    if (spread.next()) visit(line);
-  });
+  for_each_sampled(limit_, each, visit);
 }
 
 void TextSource::for_each_line(const Visit& visit) const {
@@ -151,14 +145,10 @@ void for_each_prepared(const TextOptions& options, Split split, std::uint64_t li
     throw DataError("{} and {} number different words: prepare both together",
                     options.file.string(), path.string());
   }
-  if (split == Split::kTest || limit == 0) return for_each_of_split(file, options, split, visit);
-  std::uint64_t all = 0;
-  for_each_of_split(file, options, split, [&all](auto, auto) { ++all; });
-  Spread spread(all, limit);
-  for_each_of_split(file, options, split,
-                    [&](std::span<const std::int32_t> tokens, std::int32_t label) {
-                      if (spread.next()) visit(tokens, label);
-                    });
+  const auto each = [&](const PreparedReviews::Visit& visit_one) {
+    for_each_of_split(file, options, split, visit_one);
+  };
+  for_each_sampled(split == Split::kTest ? 0 : limit, each, visit);
 }
 
 }  // namespace paceline

@@ -1,7 +1,6 @@
 // Which texts are the examples of a split, and where they are read from.
 //
-// A limit takes examples that are spread evenly over the file: files of texts are often
-// sorted by label.
+// A limit takes a sample of the file: files of texts are often sorted by label.
 #pragma once
 
 #include <cstdint>

@@ -7,6 +7,7 @@
 #include "data/open.h"
 #include "model/registry.h"
 #include "optim/groups.h"
+#include "optim/sum.h"
 #include "train/start.h"
 
 namespace paceline {
@@ -90,6 +91,11 @@ CheckpointInfo checkpoint_info(const RunConfig& config, const RunParts& parts,
   info.epoch = parts.grid.epoch_of(version);
   info.config = read_text(config.run_dir / "config.toml");
   return info;
+}
+
+void expect_finite(const RunConfig& config, std::uint64_t version, std::span<const float> values) {
+  if (config.nonfinite == Nonfinite::kIgnore || all_finite(values)) return;
+  throw DivergedError(fmt::format("a parameter after step {}", version));
 }
 
 std::uint64_t run_id(const std::string& config_digest) {

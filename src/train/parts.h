@@ -45,6 +45,9 @@ std::string steps_in_words(const RunConfig& config, const Grid& grid);
 CheckpointInfo checkpoint_info(const RunConfig& config, const RunParts& parts,
                                std::uint64_t version);
 
+// Throws DivergedError when these parameters are of no use to go on from, unless nobody is to look.
+void expect_finite(const RunConfig& config, std::uint64_t version, std::span<const float> values);
+
 // Processes that keep parameters. With all-reduce, the first worker stands in for one.
 std::uint32_t server_count(const RunConfig& config);
 

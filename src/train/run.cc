@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -120,31 +122,46 @@ void check_resume(const RunConfig& config, const RunParts& parts, Reporter& repo
   }
 }
 
+// Whether the run ended with a gradient that is not finite at this very checkpoint.
+bool leads_nowhere(const RunConfig& config, const fs::path& checkpoint) {
+  if (config.mode != Mode::kSync || !fs::exists(config.run_dir / "summary.json")) return false;
+  const auto summary =
+      nlohmann::json::parse(read_text(config.run_dir / "summary.json"), nullptr, false);
+  return summary.is_object() && summary.value("examples_total", std::uint64_t{0}) ==
+                                    CheckpointReader(checkpoint).info().examples;
+}
+
 // After a run that did not come to its end: what there is to go on from, and what must change.
 std::string what_remains(const RunConfig& config, ExitCode code) {
   const bool diverged = code == ExitCode::kDiverged;
   std::string words;
   if (diverged) words = ". Lower --rate or set --clip; --nonfinite skip leaves such steps out";
-  const auto checkpoints = list_checkpoints(config.run_dir);
+  fs::path dir = config.run_dir;
+  if (list_checkpoints(dir).empty() && !config.resume.empty()) dir = config.resume;
+  const auto checkpoints = list_checkpoints(dir);
   if (checkpoints.empty()) return words + "; nothing was saved yet";
+  words += fmt::format("; the last checkpoint is {}", checkpoints.back().string());
+  if (diverged && leads_nowhere(config, checkpoints.back())) {
+    return words +
+           ", and it goes no further from there: remove it to go on from the one before, "
+           "or start anew";
+  }
   return words +
-         fmt::format("; the last checkpoint is {}. {}: paceline train --resume {}{}",
-                     checkpoints.back().string(),
+         fmt::format(". {}: paceline train --resume {}{}",
                      diverged                  ? "Go on from it with, say"
                      : code == ExitCode::kData ? "When that is mended, go on with"
                                                : "Go on with",
-                     config.run_dir.string(),
+                     dir.string(),
                      diverged ? fmt::format(" --rate {:g}", config.schedule.rate / 10) : "");
 }
 
 // Values of another run, where there are such.
-void start_from_another(const RunConfig& config, Reporter& reporter) {
-  if (config.init.empty()) return;
-  const auto model = make_parts(config).model;
-  const auto anew = write_start(config, *model);
-  if (!anew.empty()) {
+void start_from_another(const RunConfig& config, const Start& start, const Model& model,
+                        Reporter& reporter) {
+  write_start(config, start, model);
+  if (!start.anew.empty()) {
     reporter.notice(fmt::format("{} has no {} of this shape: these start anew",
-                                config.init.string(), join(anew, ", ")));
+                                config.init.string(), join(start.anew, ", ")));
   }
 }
 
@@ -152,21 +169,21 @@ void start_from_another(const RunConfig& config, Reporter& reporter) {
 
 void train(const RunConfig& config, const std::string& config_text, Reporter& reporter) {
   use_threads(with_threads(config).model.threads);  // when it trains in this process
-  {
-    const RunParts parts = make_parts(config);
-    check_resume(config, parts, reporter);
-    check_memory(estimate_memory(config, parts),
-                 config.memory_limit > 0 ? config.memory_limit : available_memory());
-    // Refuses what does not fit.
-    if (!config.init.empty() && config.resume.empty()) make_start(config, *parts.model);
-  }
+  std::optional<RunParts> parts = make_parts(config);
+  check_resume(config, *parts, reporter);
+  check_memory(estimate_memory(config, *parts),
+               config.memory_limit > 0 ? config.memory_limit : available_memory());
+  std::optional<Start> start;
+  if (!config.init.empty() && config.resume.empty()) start = make_start(config, *parts->model);
   make_folder(config.run_dir);
   const RunDirLock lock(config.run_dir);
   fill_run_dir(config.run_dir, config.resume);
   write_atomically(config.run_dir / "config.toml", config_text);
   if (is_text(config.data)) write_vocabularies(config.data, config.run_dir);
   if (config.data.name == "images") write_classes(config.data, config.run_dir);
-  start_from_another(config, reporter);
+  if (start) start_from_another(config, *std::exchange(start, {}), *parts->model, reporter);
+  if (!config.init.empty() && !config.resume.empty()) keep_start(config);
+  parts.reset();  // its memory is needed
   reporter.notice("run directory " + config.run_dir.string());
   try {
     if (config.exchange == ExchangeKind::kLocal) {

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "exchange/ps/reader.h"
+#include "train/parts.h"
 
 namespace paceline {
 
@@ -48,6 +49,7 @@ void Saver::work() {
         state = Buffer::floats(map_.floats() * info.slots);
       }
       reader->read(info.version, values.as_floats(), state.as_floats());
+      expect_finite(config_, info.version, values.as_floats());
       const auto fill = [&](std::uint64_t vector, Range floats, std::span<float> out) {
         const std::span<const float> from =
             vector == 0 ? values.as_floats()

@@ -85,15 +85,13 @@ Start make_start(const RunConfig& config, const Model& model) {
   return start;
 }
 
-std::vector<std::string> write_start(const RunConfig& config, const Model& model) {
+void keep_start(const RunConfig& config) {
   const fs::path file = start_path(config.run_dir / "checkpoints");
-  if (!config.resume.empty()) {
-    const fs::path from = start_path(find_checkpoint(config.resume).parent_path());
-    if (fs::exists(from) && from != file) write_atomically(file, read_text(from));
-    return {};
-  }
-  if (config.init.empty()) return {};
-  const Start start = make_start(config, model);
+  const fs::path from = start_path(find_checkpoint(config.resume).parent_path());
+  if (fs::exists(from) && from != file) write_atomically(file, read_text(from));
+}
+
+void write_start(const RunConfig& config, const Start& start, const Model& model) {
   CheckpointInfo info;
   info.layout = joined(model);
   info.model = config.model.name;
@@ -102,11 +100,11 @@ std::vector<std::string> write_start(const RunConfig& config, const Model& model
   info.config = read_text(config.run_dir / "config.toml");
   std::vector<float> all = start.frozen;
   all.insert(all.end(), start.parameters.begin(), start.parameters.end());
-  write_checkpoint(file, info, [&](std::uint64_t, Range floats, std::span<float> out) {
-    std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(floats.begin), floats.size(),
-                out.begin());
-  });
-  return start.anew;
+  write_checkpoint(start_path(config.run_dir / "checkpoints"), info,
+                   [&](std::uint64_t, Range floats, std::span<float> out) {
+                     std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(floats.begin),
+                                 floats.size(), out.begin());
+                   });
 }
 
 void load_start(const RunConfig& config, const Model& model, std::span<float> parameters) {

@@ -23,8 +23,10 @@ struct Start {
 // Throws ConfigError when --init has none of the tensors, or not all that are frozen.
 Start make_start(const RunConfig& config, const Model& model);
 
-// Into the run directory, when the run has an --init. Returns the tensors that start anew.
-std::vector<std::string> write_start(const RunConfig& config, const Model& model);
+// Into the run directory.
+void write_start(const RunConfig& config, const Start& start, const Model& model);
+// Of a run that goes on: from the directory it was in, if there is one.
+void keep_start(const RunConfig& config);
 
 // With an --init from the run directory, otherwise from the seed.
 void load_start(const RunConfig& config, const Model& model, std::span<float> parameters);

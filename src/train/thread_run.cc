@@ -175,6 +175,7 @@ class ThreadRun {
   }
 
   void save(std::uint64_t version, std::vector<Range> applied) {
+    expect_finite(config_, version, hub_.values());
     CheckpointInfo info = checkpoint_info(config_, parts_, version);
     info.applied = std::move(applied);
     if (!info.applied.empty()) info.examples = examples_done();

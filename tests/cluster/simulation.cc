@@ -92,6 +92,8 @@ void World::chief_do(const ChiefCore::Actions& actions) {
       at(random_delay(), [this, version = checkpoint->version] { save(version); });
     } else if (const auto* progress = std::get_if<Progressed>(&action)) {
       outcome_.examples = progress->examples;
+    } else if (const auto* trained = std::get_if<EpochTrained>(&action)) {
+      outcome_.last_epoch = trained->version;
     } else if (const auto* notice = std::get_if<Notice>(&action)) {
       if (notice->text.starts_with("plan")) ++outcome_.plans;
     } else if (const auto* end = std::get_if<RunEnded>(&action)) {
@@ -177,7 +179,10 @@ Outcome World::run() {
     });
   }
   if (scenario_.stop_at > 0) {
-    at(scenario_.stop_at, [this] { chief_do(chief_->stop("stopped by the simulation")); });
+    at(scenario_.stop_at, [this] {
+      chief_do(scenario_.diverges ? chief_->fail("the loss is infinite", ExitCode::kDiverged)
+                                  : chief_->stop("stopped by the simulation"));
+    });
   }
   constexpr std::uint64_t kMostEvents = 400'000;
   while (!queue_.empty() && !ended_ && outcome_.events < kMostEvents) {

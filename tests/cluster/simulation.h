@@ -40,7 +40,8 @@ struct Scenario {
   std::uint32_t deaths = 1;        // at most workers − 1
   std::uint32_t false_deaths = 0;  // declared dead while they live
   std::uint32_t joins = 0;
-  double stop_at = 0;  // virtual seconds; 0: never
+  double stop_at = 0;     // virtual seconds; 0: never
+  bool diverges = false;  // it ends at stop_at with a gradient that is not finite
   bool saves_fail = false;
   std::uint64_t version = 0;   // to go on from
   std::vector<Range> applied;  // async: which steps that is, when not all below it
@@ -53,8 +54,9 @@ struct Outcome {
   std::string ended;                  // the error the run ended with; empty: success
   bool interrupted = false;
   std::uint64_t saved_version = 0;
-  std::vector<Range> applied;  // async: the steps done at the end
-  std::uint64_t examples = 0;  // as the chief counted them
+  std::uint64_t last_epoch = 0;  // the version of the last epoch that was trained
+  std::vector<Range> applied;    // async: the steps done at the end
+  std::uint64_t examples = 0;    // as the chief counted them
   std::uint64_t plans = 0;
   std::uint64_t duplicates = 0;  // contributions that were seen already
   std::uint64_t events = 0;

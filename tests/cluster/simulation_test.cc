@@ -80,6 +80,21 @@ TEST(Simulation, StoppedRunsSaveAVersionThatIsCompleteEverywhere) {
   EXPECT_GT(interrupted, 100U);
 }
 
+TEST(Simulation, DivergedRunsSaveTheirLastEpochAndNothingElse) {
+  std::uint64_t diverged = 0;
+  for (std::uint64_t seed = 1; seed <= 500 && !::testing::Test::HasFailure(); ++seed) {
+    Scenario scenario = varied(seed, seed % 2 == 0 ? Mode::kSync : Mode::kAsync);
+    scenario.stop_at = 0.05 + 0.002 * static_cast<double>(seed % 100);
+    scenario.diverges = true;
+    scenario.deaths = 0;
+    const Outcome outcome = simulate(scenario);
+    EXPECT_TRUE(outcome.problems.empty()) << describe(scenario, outcome);
+    EXPECT_EQ(outcome.saved_version, outcome.last_epoch) << describe(scenario, outcome);
+    diverged += outcome.ended == "the loss is infinite" ? 1 : 0;
+  }
+  EXPECT_GT(diverged, 100U);
+}
+
 TEST(Simulation, StoppedRunsGoOnWhereTheyWere) {
   std::uint64_t in_the_middle = 0;
   for (std::uint64_t seed = 1; seed <= 1500 && !::testing::Test::HasFailure(); ++seed) {

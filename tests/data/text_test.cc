@@ -114,14 +114,21 @@ TEST_F(Texts, WeighTheSamePerLabelWhenBalanced) {
   EXPECT_EQ(data_error_of([&] { open(TextKind::kReviews); }), "texts has no example of label 0");
 }
 
-TEST_F(Texts, OfALimitAreSpreadOverTheFile) {
-  std::string lines;
-  for (int i = 0; i < 90; ++i) lines += fmt::format("{}\ttext number {}\n", i < 60 ? 1 : 0, i);
-  write(lines);
-  write_tests("1\ta\n");
-  const Batch some = read_all(*open(TextKind::kReviews, Split::kTrain, 9));
-  EXPECT_THAT(some.labels, ElementsAre(1, 1, 1, 1, 1, 1, 0, 0, 0));
-  EXPECT_EQ(open(TextKind::kReviews, Split::kTrain, 91)->info().examples, 90U);
+TEST_F(Texts, OfALimitAreASampleOfTheFile) {
+  for (const bool sorted : {true, false}) {
+    std::string lines;
+    for (int i = 0; i < 900; ++i) {
+      const bool good = sorted ? i < 450 : i % 2 == 0;
+      lines += fmt::format("{}\ttext {}\n", good ? 1 : 0, i);
+    }
+    write(lines);
+    write_tests("1\ta\n");
+    const Batch some = read_all(*open(TextKind::kReviews, Split::kTrain, 90));
+    ASSERT_EQ(some.labels.size(), 90U);
+    EXPECT_NEAR(std::accumulate(some.labels.begin(), some.labels.end(), 0), 45, 15);
+    EXPECT_EQ(open(TextKind::kReviews, Split::kTrain, 901)->info().examples, 900U);
+    EXPECT_EQ(read_all(*open(TextKind::kReviews, Split::kTrain, 90)).labels, some.labels);
+  }
 }
 
 TEST_F(Texts, OfLinesAloneAreAsManyAsTheLines) {

@@ -46,8 +46,15 @@ using Train = SyntheticRun;
 
 // A version whose gradient is not finite would lead to the same end again.
 TEST_F(Train, ADivergedRunGoesOnFromTheCheckpointBefore) {
-  for (const std::string exchange : {"ps", "local", "allreduce"}) {
-    run(exchange, {"--epochs", "1", "--exchange", exchange});
+  const std::vector<std::pair<std::string, Arguments>> ways = {
+      {"ps", {"--servers", "2"}},
+      {"async", {"--mode", "async"}},
+      {"local", {"--exchange", "local"}},
+      {"allreduce", {"--exchange", "allreduce"}}};
+  for (const auto& [exchange, more] : ways) {
+    Arguments first = more;
+    first.insert(first.end(), {"--epochs", "1"});
+    run(exchange, first);
     const auto go_on = [&](const std::string& rate) {
       return paceline({"train", "--resume", path(exchange).string(), "--quiet", "--epochs", "2",
                        "--rate", rate});
@@ -58,6 +65,27 @@ TEST_F(Train, ADivergedRunGoesOnFromTheCheckpointBefore) {
     EXPECT_EQ(names_in(path(exchange) / "checkpoints"),
               std::vector<std::string>{"step-0000000010.ckpt"});
     EXPECT_EQ(go_on("0.2").code, 0);
+  }
+}
+
+// The step before was the one that went too far, and the last of its epoch.
+TEST_F(Train, ACheckpointThatLeadsNowhereIsNamed) {
+  for (const std::string exchange : {"ps", "local", "allreduce"}) {
+    const Result result =
+        paceline(train(exchange, {"--rate", "3e37", "--batch", "997", "--exchange", exchange}));
+    EXPECT_EQ(result.code, 6) << result.output;
+    EXPECT_NE(result.output.find("remove it to go on"), std::string::npos) << result.output;
+  }
+}
+
+// Its last step may be the one that goes too far: then there is no gradient that would tell.
+TEST_F(Train, ParametersThatAreNotFiniteAreNotSaved) {
+  for (const std::string exchange : {"ps", "local", "allreduce"}) {
+    const Result result = paceline(train(
+        exchange, {"--rate", "1e300", "--batch", "997", "--epochs", "1", "--exchange", exchange}));
+    EXPECT_EQ(result.code, 6) << result.output;
+    EXPECT_NE(result.output.find("after step 1 is not finite"), std::string::npos) << result.output;
+    EXPECT_TRUE(names_in(path(exchange) / "checkpoints").empty());
   }
 }
 

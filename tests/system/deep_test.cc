@@ -144,6 +144,10 @@ TEST_F(ReviewsRun, LabelsLinesOfText) {
   const Result labels =
       paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
   EXPECT_THAT(labels.output, MatchesRegex("1\n[01]\n0\n"));
+  write_atomically(path("lines.txt"), "");
+  EXPECT_EQ(
+      paceline({"predict", path("run").string(), "--input", path("lines.txt").string()}).output,
+      "");
   write_atomically(path("lines.txt"), "\n\n");
   const Result blank =
       paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
@@ -168,6 +172,11 @@ TEST_F(ReviewsRun, TranslatesSentences) {
   const Result answers =
       paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
   EXPECT_EQ(answers.output, "un deux .\n\ndeux un !\n");
+  write_atomically(path("lines.txt"), "");
+  const Result nothing =
+      paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
+  EXPECT_EQ(nothing.code, 0) << nothing.output;
+  EXPECT_EQ(nothing.output, "");
 }
 
 // A network from Python is trained here; its weights go back, and both answer the same.

@@ -46,6 +46,13 @@ class StartTest : public testing::Test {
     return values;
   }
 
+  // Returns the tensors that start anew.
+  std::vector<std::string> start(const Model& model) {
+    const Start start = make_start(config_, model);
+    write_start(config_, start, model);
+    return start.anew;
+  }
+
   TempDir dir_;
   RunConfig config_;
 };
@@ -53,7 +60,6 @@ class StartTest : public testing::Test {
 TEST_F(StartTest, WithoutAnotherRunTheSeedDecides) {
   config_.init.clear();
   const auto model = make_parts(config_).model;
-  EXPECT_TRUE(write_start(config_, *model).empty());
   EXPECT_FALSE(has_start(config_.run_dir / "checkpoints"));
   EXPECT_EQ(loaded(*model), std::vector<float>(model->layout().size));  // softmax: zeros
 }
@@ -61,7 +67,7 @@ TEST_F(StartTest, WithoutAnotherRunTheSeedDecides) {
 TEST_F(StartTest, TakesTheValuesOfTheOtherRunAndKeepsThem) {
   const auto model = make_parts(config_).model;
   write_other(model->layout());
-  EXPECT_TRUE(write_start(config_, *model).empty());
+  EXPECT_TRUE(start(*model).empty());
   std::filesystem::remove_all(dir_ / "other");
   const std::vector<float> values = loaded(*model);
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(values[i], static_cast<float>(i));
@@ -73,7 +79,7 @@ TEST_F(StartTest, TensorsOfAnotherShapeStartAnew) {
   Layout layout = model->layout();  // weight [10, 100], bias [10]
   layout.tensors[0].shape = {20, 50};
   write_other(layout);
-  EXPECT_THAT(write_start(config_, *model), ElementsAre("softmax.weight"));
+  EXPECT_THAT(start(*model), ElementsAre("softmax.weight"));
   const std::vector<float> values = loaded(*model);
   EXPECT_EQ(values[5], 0);
   EXPECT_EQ(values[1003], 1003);
@@ -82,7 +88,7 @@ TEST_F(StartTest, TensorsOfAnotherShapeStartAnew) {
 TEST_F(StartTest, WeightsAreTheLearnedTensorsAndThenThoseOfTheStart) {
   const auto model = make_parts(config_).model;
   write_other(model->layout());
-  write_start(config_, *model);
+  start(*model);
   Layout learned = model->layout();  // as if the weight, [10, 100], were frozen
   learned.tensors.erase(learned.tensors.begin());
   learned.tensors[0].floats = {0, 10};
@@ -104,13 +110,13 @@ TEST_F(StartTest, ARunWithNothingInCommonIsRefused) {
   for (Tensor& tensor : layout.tensors) tensor.name = "other." + tensor.name;
   write_other(layout);
   try {
-    write_start(config_, *model);
+    make_start(config_, *model);
     FAIL() << "nothing fits";
   } catch (const ConfigError& error) {
     EXPECT_THAT(error.what(), HasSubstr("none of the tensors of softmax"));
   }
   config_.init = dir_ / "nowhere";
-  EXPECT_THROW(write_start(config_, *model), DataError);
+  EXPECT_THROW(make_start(config_, *model), DataError);
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 #include <memory>
 #include <span>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "cli/commands/commands.h"
 
@@ -21,8 +20,7 @@ constexpr const char* kPredictExamples = R"(Examples:
 std::string lines(const Predictions& predictions, bool with_probabilities) {
   std::string out;
   for (const std::string& sentence : predictions.sentences) out += sentence + "\n";
-  if (!predictions.sentences.empty()) return out;
-  PACELINE_CHECK(predictions.classes > 0);
+  if (predictions.probabilities.empty()) return out;
   std::span<const float> rest(predictions.probabilities);
   while (!rest.empty()) {
     const auto row = rest.first(predictions.classes);
@@ -44,7 +42,8 @@ void add_predict_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand(
       "predict",
       "Labels images or texts with a trained model, or translates sentences. It writes one line "
-      "for each, in their order.");
+      "for each, blank ones included, in their order: the number of the class, or its name where "
+      "classes are folders.");
   command.footer(kPredictExamples);
   auto options = options_of<PredictOptions>(command, context);
   command
@@ -59,7 +58,9 @@ void add_predict_command(CLI::App& root, const CommandContext& context) {
   command.add_option("--output", options->output, "where to write [standard output]")
       ->option_text("FILE");
   command.add_flag("--probabilities", options->probabilities,
-                   "after the label, the probability of each class, separated by tabs");
+                   "after the label, the probability of each class (folders in alphabetical "
+                   "order), separated by "
+                   "tabs");
 }
 
 void run(const PredictOptions& options, const Session& session) {

@@ -176,7 +176,7 @@ TEST(LocalExchange, AGradientThatIsNotFiniteStopsOrIsSkipped) {
       exchange->finish({1, 1, 1, 0});
     }
     if (rule == Nonfinite::kStop) {
-      EXPECT_THROW(hub.rethrow_failure(), Error);
+      EXPECT_THROW(hub.rethrow_failure(), DivergedError);
       EXPECT_EQ(hub.values()[0], 0.0F);
     } else {
       EXPECT_EQ(hub.values()[0], -1.0F);  // only the second step counted
