@@ -1,5 +1,6 @@
 #include "cli/actions.h"
 
+#include <cmath>
 #include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,7 @@
 #include "data/fetch.h"
 #include "data/idx.h"
 #include "data/known_sets.h"
+#include "data/sparse/text_lines.h"
 #include "lab/bench.h"
 #include "model/registry.h"
 #include "train/ideal.h"
@@ -55,6 +57,13 @@ void train_action(const RunConfig& config, Reporter& reporter) {
   // Whoever reads the output may leave early, as `head` does: the run goes on.
   std::signal(SIGPIPE, SIG_IGN);
   fetch_or_verify(config.data, [&](std::string_view line) { reporter.notice(std::string(line)); });
+  if (config.data.name == "rows") {
+    for (const Split split : {Split::kTrain, Split::kTest}) {
+      open_rows(config.data, split,
+                {[&](const std::string& line) { reporter.notice(line); },
+                 [&](const std::string& line) { reporter.warning(line); }});
+    }
+  }
   check_batch(config, estimate_dataset(config.data, Split::kTrain));
   train(config, config_toml(config), reporter);
 }
@@ -246,23 +255,80 @@ std::vector<std::string> translate(Model& model, const Dataset& input, const Loa
   return sentences;
 }
 
+// The weights that are not zero, a line each.
+void dump_weights(const Loaded& loaded, const std::filesystem::path& output) {
+  AtomicFile file(output);
+  std::string text = "key\tweight\n";
+  const std::uint64_t constant = loaded.parameters.size() - 1;
+  for (std::uint64_t key = 0; key < loaded.parameters.size(); ++key) {
+    if (loaded.parameters[key] == 0) continue;
+    text += key == constant ? "constant" : std::to_string(key);
+    text += fmt::format("\t{:.9g}\n", loaded.parameters[key]);
+    if (text.size() < (std::size_t{1} << 20)) continue;
+    file.write(std::string_view(text));
+    text.clear();
+  }
+  file.write(std::string_view(text));
+  file.commit();
+}
+
 void export_action(const ExportOptions& options) {
   const Loaded loaded = load(options.target);
+  if (loaded.config.data.name == "rows") return dump_weights(loaded, options.output);
   if (loaded.config.model.train == TrainedPart::kTop) expect_start(loaded.file.parent_path());
   const Weights weights = read_weights(loaded.file);
   export_weights(weights.layout, weights.values, options.output);
 }
 
-Predictions predict_action(const PredictOptions& options) {
+// Line by line, of a file that may be larger than the memory.
+void predict_rows(const Loaded& loaded, const std::filesystem::path& input,
+                  const Actions::EachPredictions& each) {
+  const std::vector<std::filesystem::path> files = files_of(input.string());
+  RowFormatOptions format = loaded.config.data.rows.format;
+  if (format.format == RowFormat::kAuto) format.format = guess_format(first_line(files));
+  const RowParser parser(format);
+  const bool numbers = loaded.config.model.name == "regression";
+  std::vector<std::uint64_t> lines(files.size());
+  RowBuffer rows;
+  for_each_piece(files, [&](const TextPiece& piece) {
+    Predictions predictions;
+    predictions.classes = numbers ? 0 : 2;
+    for_each_line(piece.text, [&](std::string_view line) {
+      ++lines[piece.file];
+      rows.clear();
+      if (const char* wrong = parser.parse(line, rows)) {
+        throw DataError("{}:{}: {}", files[piece.file].string(), lines[piece.file], wrong);
+      }
+      const RowView row = row_at(rows.words.data());
+      float score = 0;
+      for (std::size_t k = 0; k < row.keys.size(); ++k) {
+        score += row.value(k) * loaded.parameters[row.keys[k]];
+      }
+      if (numbers) {
+        predictions.numbers.push_back(score);
+      } else {
+        const float positive = 1 / (1 + std::exp(-score));
+        predictions.probabilities.insert(predictions.probabilities.end(), {1 - positive, positive});
+      }
+    });
+    each(predictions);
+    return true;
+  });
+}
+
+void predict_action(const PredictOptions& options, const Actions::EachPredictions& each) {
   Loaded loaded = load(options.target);
+  if (loaded.config.data.name == "rows") return predict_rows(loaded, options.input, each);
   const auto images = open_input(loaded, options.input);
   const DatasetInfo info = described(loaded, *images);
   const auto model = make_trained(loaded, info);
-  if (info.text.sequences == 2) return {0, {}, translate(*model, *images, loaded), {}};
   Predictions predictions;
+  if (info.text.sequences == 2) {
+    predictions.sentences = translate(*model, *images, loaded);
+    return each(predictions);
+  }
   predictions.names = class_names(loaded);
   predictions.classes = static_cast<std::size_t>(info.classes);
-  predictions.probabilities.resize(info.examples * predictions.classes);
   const std::uint64_t at_once = examples_at_once(info);
   Batch batch;
   std::vector<std::uint64_t> examples;
@@ -270,12 +336,10 @@ Predictions predict_action(const PredictOptions& options) {
     examples.resize(std::min(at_once, info.examples - begin));
     std::iota(examples.begin(), examples.end(), begin);
     images->read(examples, batch);
-    model->predict(
-        batch, loaded.parameters,
-        std::span(predictions.probabilities)
-            .subspan(begin * predictions.classes, examples.size() * predictions.classes));
+    predictions.probabilities.resize(examples.size() * predictions.classes);
+    model->predict(batch, loaded.parameters, predictions.probabilities);
+    each(predictions);
   }
-  return predictions;
 }
 
 void role_action(const RoleOptions& options) {

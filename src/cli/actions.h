@@ -24,9 +24,11 @@ struct Evaluation {
   double accuracy = 0;
 };
 
+// Of some examples.
 struct Predictions {
   std::size_t classes = 0;
   std::vector<float> probabilities;    // [examples, classes]
+  std::vector<float> numbers;          // in their place, of models that answer with a number
   std::vector<std::string> sentences;  // in their place, of models that answer with words
   std::vector<std::string> names;      // of the classes; empty: they have numbers only
 };
@@ -39,7 +41,9 @@ struct Actions {
   // What a run would need, without starting it: an object for people and machines.
   std::function<nlohmann::json(const RunConfig&)> estimate;
   std::function<Evaluation(const EvaluateOptions&)> evaluate;
-  std::function<Predictions(const PredictOptions&)> predict;
+  // `each` is called with some examples after the other, in their order.
+  using EachPredictions = std::function<void(const Predictions&)>;
+  std::function<void(const PredictOptions&, const EachPredictions& each)> predict;
   std::function<void(const ExportOptions&)> export_weights;
   std::function<void(const BenchOptions&, std::ostream&)> bench;
   std::function<void(const RoleOptions&)> role;

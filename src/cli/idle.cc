@@ -52,20 +52,28 @@ void check_idle(const RunConfig& c, const NamedSettings& named) {
   refuse_unless(named, optimizer == OptimizerKind::kAdam, {"beta1", "beta2"}, "--optimizer adam");
   refuse_unless(named, optimizer == OptimizerKind::kAdam || optimizer == OptimizerKind::kAdagrad,
                 {"epsilon"}, "--optimizer adagrad or --optimizer adam");
+  refuse_unless(named, optimizer == OptimizerKind::kFtrl, {"beta"}, "--optimizer ftrl");
+  refuse_unless(named,
+                optimizer == OptimizerKind::kSgd || optimizer == OptimizerKind::kAdagrad ||
+                    optimizer == OptimizerKind::kFtrl,
+                {"l1"}, "--optimizer sgd, --optimizer adagrad or --optimizer ftrl");
   refuse_unless(named, schedule == ScheduleKind::kStep, {"step-epochs", "step-factor"},
                 "--schedule step");
   refuse_unless(named, schedule == ScheduleKind::kCosine, {"final-rate"}, "--schedule cosine");
   refuse_unless(named, c.data.name == "idx", {"data-classes"}, "--data idx");
   const bool own_texts = c.data.name == "reviews" || c.data.name == "sentences";
-  refuse_unless(named, own_texts || c.data.name == "images",
+  refuse_unless(named, own_texts || c.data.name == "images" || c.data.name == "rows",
                 {"data-file", "test-file", "test-share"},
-                "--data images, --data reviews or --data sentences");
+                "--data images, --data reviews, --data rows or --data sentences");
+  refuse_unless(named, c.data.name == "rows", {"format", "labels", "bits", "max-bad", "cache-dir"},
+                "--data rows");
   refuse_unless(named, c.data.name == "images", {"image-size", "augment"}, "--data images");
   refuse_unless(named, own_texts || c.data.name == "imdb",
                 {"vocabulary", "length", "cut", "balanced"},
                 "--data imdb, --data reviews or --data sentences");
-  refuse_unless(named, c.model.name != "softmax", {"threads"},
-                "a model on libtorch, such as --model alexnet");
+  const bool linear =
+      c.model.name == "softmax" || c.model.name == "logistic" || c.model.name == "regression";
+  refuse_unless(named, !linear, {"threads"}, "a model on libtorch, such as --model alexnet");
   refuse_unless(named, is_convolutional || c.model.name.ends_with(".pt"), {"device"},
                 "--model alexnet, --model image-quality or --model FILE.pt");
   refuse_unless(named, c.model.name.ends_with(".pt"), {"loss"}, "--model FILE.pt");

@@ -74,6 +74,9 @@ RunConfig resolve(const ConfigSources& sources, const Environment& environment) 
   if (config.run_dir.empty()) config.run_dir = default_run_dir(config.recipe, environment.now);
   config.order.seed = config.seed;
   adopt_prepared(sources.flags, config);
+  if (config.model.name == "regression" && !sources.flags.contains("labels")) {
+    config.data.rows.format.target = RowTarget::kNumber;
+  }
   // Written down as it is now: a run that is resumed with more workers must not step further.
   if (config.reduction == Reduction::kSum && config.sum_factor == 0) {
     config.sum_factor = static_cast<double>(config.workers);

@@ -60,6 +60,9 @@ void check_data(const RunConfig& c) {
     throw ConfigError(
         "--data images needs --data-file, a folder with a folder of images per class");
   }
+  if (c.data.name == "rows" && c.data.text.file.empty()) {
+    throw ConfigError("--data rows needs --data-file, text in LIBSVM's, Criteo's or VW's format");
+  }
   const bool own_texts = c.data.name == "reviews" || c.data.name == "sentences";
   if (own_texts && c.data.text.file.empty()) {
     throw ConfigError(

@@ -57,8 +57,9 @@ struct DatasetInfo {
   std::size_t width = 0;     // bytes of one example's features
   std::int32_t classes = 0;  // labels are in [0, classes)
   std::uint64_t memory_bytes = 0;
-  ImageShape image{};  // when the rows are images
-  TextShape text{};    // when they are texts
+  ImageShape image{};          // when the rows are images
+  TextShape text{};            // when they are texts
+  std::uint32_t row_bits = 0;  // when they are sparse (sparse/row.h): keys are at most 2^row_bits
 };
 
 enum class Split { kTrain, kTest };

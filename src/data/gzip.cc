@@ -64,6 +64,10 @@ void GzipReader::fail() const {
                   format_count(stored_bytes_));
 }
 
+std::uint64_t GzipReader::consumed() const {
+  return static_cast<std::uint64_t>(std::max<z_off_t>(0, ::gzoffset(file_)));
+}
+
 std::uint64_t GzipReader::most_bytes() const {
   // Deflate's densest code is 2 bits for a run of 258 bytes.
   constexpr std::uint64_t kMostExpansion = 1032;

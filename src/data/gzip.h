@@ -23,6 +23,8 @@ class GzipReader {
   std::size_t read(std::span<std::byte> into);
 
   const std::filesystem::path& path() const { return path_; }
+  bool compressed() const { return compressed_; }
+  std::uint64_t consumed() const;  // of the file as it is stored
   // The content is not longer than this, whatever its header promises: checked before
   // memory is allocated for it.
   std::uint64_t most_bytes() const;

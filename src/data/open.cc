@@ -1,6 +1,7 @@
 #include "data/open.h"
 
 #include <algorithm>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -12,6 +13,7 @@
 #include "data/idx.h"
 #include "data/in_memory.h"
 #include "data/known_sets.h"
+#include "data/sparse/rows_dataset.h"
 
 namespace paceline {
 namespace {
@@ -95,6 +97,21 @@ TextKind text_kind(const DataOptions& options) {
   return options.name == "sentences" ? TextKind::kSentences : TextKind::kReviews;
 }
 
+std::shared_ptr<const RowCache> open_rows(const DataOptions& options, Split split,
+                                          const RowNews& news) {
+  RowSource source;
+  const bool shared = options.text.test_file.empty();
+  source.files =
+      (split == Split::kTest && !shared ? options.text.test_file : options.text.file).string();
+  source.test_share = shared ? options.text.test_share : 0;
+  source.format = options.rows.format;
+  source.most_bad = options.rows.most_bad;
+  source.cache_dir = options.rows.cache_dir.empty() ? options.dir / "rows" : options.rows.cache_dir;
+  source.threads = std::thread::hardware_concurrency();
+  const Split part = shared ? split : Split::kTrain;
+  return open_rows(source, part, news);
+}
+
 void write_vocabularies(const DataOptions& options, const fs::path& folder) {
   const TextKind kind = text_kind(options);
   const auto vocabularies = vocabularies_of(kind, text_files(options), options.limit);
@@ -109,7 +126,7 @@ void write_classes(const DataOptions& options, const fs::path& folder) {
 
 std::vector<std::string> dataset_names() {
   std::vector<std::string> names = known_set_names();
-  names.insert(names.end(), {"synthetic", "idx", "images", "reviews", "sentences"});
+  names.insert(names.end(), {"synthetic", "idx", "images", "reviews", "sentences", "rows"});
   return names;
 }
 
@@ -124,6 +141,10 @@ std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split,
   }
   if (options.name == "images") {
     return open_image_folder(image_folders(options), options.images, split, options.limit, name);
+  }
+  if (options.name == "rows") {
+    return make_rows_dataset(open_rows(options, split), split == Split::kTrain ? options.limit : 0,
+                             name);
   }
   if (options.name == "cifar10") return open_cifar(folder_of(options), split, options.limit, name);
   const Files files = files_of(options, split);
@@ -145,6 +166,9 @@ DatasetInfo estimate_dataset(const DataOptions& options, Split split) {
   if (options.name == "images") {
     return estimate_image_folder(image_folders(options), options.images, split, options.limit,
                                  name);
+  }
+  if (options.name == "rows") {
+    return rows_info(*open_rows(options, split), split == Split::kTrain ? options.limit : 0, name);
   }
   if (options.name == "cifar10") {
     return estimate_cifar(folder_of(options), split, options.limit, name);

@@ -8,10 +8,17 @@
 
 #include "data/dataset.h"
 #include "data/image_folder.h"
+#include "data/sparse/read_rows.h"
 #include "data/synthetic.h"
 #include "data/text.h"
 
 namespace paceline {
+
+struct RowOptions {
+  RowFormatOptions format;
+  std::uint64_t most_bad = 100;     // lines that may be left out
+  std::filesystem::path cache_dir;  // empty: in the folder of fetched sets
+};
 
 struct DataOptions {
   std::string name = "mnist";  // see dataset_names()
@@ -24,6 +31,7 @@ struct DataOptions {
   TextOptions text;            // of "reviews", "sentences" and "imdb"; its files are those of
                                // "images", too, where they are folders
   ImageOptions images;         // of "images"
+  RowOptions rows;             // of "rows", whose files are those of `text`
 };
 
 std::vector<std::string> dataset_names();
@@ -34,6 +42,10 @@ TextKind text_kind(const DataOptions& options);
 
 // The words by number that a run on texts learns with; needed to use what it has learned.
 void write_vocabularies(const DataOptions& options, const std::filesystem::path& folder);
+
+// Of "rows": what is read of the text once is kept, and opened from then on.
+std::shared_ptr<const RowCache> open_rows(const DataOptions& options, Split split,
+                                          const RowNews& news = {});
 
 // The names of the classes of "images", a line each, for whoever uses what the run has learned.
 inline constexpr const char* kClassNames = "classes.txt";

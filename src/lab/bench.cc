@@ -37,6 +37,7 @@ BenchPlaces places_of(const BenchRequest& request, std::ostream& err) {
     if (is_complete(set, dir / set.name)) return dir / set.name;
     return fetch(set, dir, [&](std::string_view line) { err << line << std::endl; });
   };
+  places.clicks = request.data_dir / "made-up-clicks";
   return places;
 }
 
@@ -87,6 +88,7 @@ void run_bench(const BenchRequest& request, std::ostream& out, std::ostream& err
   for (Figure& figure : make_deep_figures(sides, HostSides(places, runner))) {
     figures.push_back(std::move(figure));
   }
+  for (Figure& figure : make_click_figures(sides)) figures.push_back(std::move(figure));
   run_bench(figures, request, out, err);
 }
 

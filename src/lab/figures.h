@@ -10,6 +10,7 @@
 namespace paceline {
 
 std::vector<Figure> make_figures(const Sides& sides);
+std::vector<Figure> make_click_figures(const Sides& sides);
 std::vector<Figure> make_deep_figures(const Sides& sides, const HostSides& hosts);
 
 }  // namespace paceline

@@ -98,6 +98,46 @@ Measure Sides::training(const std::string& mode, double (*value)(const nlohmann:
   };
 }
 
+fs::path Sides::made_up_clicks() const {
+  if (fs::exists(places_.clicks / "hidden.json")) return places_.clicks;
+  const nlohmann::json hidden = runner_.run(
+      {.file = places_.programs / "clicks_bench", .arguments = {"write", places_.clicks.string()}});
+  write_atomically(places_.clicks / "hidden.json", hidden.dump() + "\n");
+  return places_.clicks;
+}
+
+Measure Sides::on_clicks(const Probe& probe) const {
+  return [probe, *this] {
+    Probe with_folder = probe;
+    with_folder.arguments.push_back(made_up_clicks().string());
+    return program(with_folder)();
+  };
+}
+
+Measure Sides::clicks(const ClickRun& run, double (*value)(const nlohmann::json&)) const {
+  return [run, value, *this] {
+    const fs::path folder = made_up_clicks();
+    const fs::path run_dir = runner_.fresh_folder();
+    const fs::path cache = run.fresh ? run_dir / "rows" : folder / "rows";
+    Program program{
+        .file = places_.paceline,
+        .arguments = {"train", "clicks", "--quiet", "--json", "--run-dir", run_dir.string(),
+                      "--data-file", (folder / "train.svm").string(), "--test-file",
+                      (folder / "test.svm").string(), "--cache-dir", cache.string()},
+        .one_core = run.one_core};
+    program.arguments.insert(program.arguments.end(), run.words.begin(), run.words.end());
+    const TimePoint begun = Clock::now();
+    runner_.run(program);
+    const double took = seconds(Clock::now() - begun);
+    auto summary = nlohmann::json::parse(read_text(run_dir / "summary.json"));
+    summary["process_seconds"] = took;
+    const auto hidden = nlohmann::json::parse(read_text(folder / "hidden.json"));
+    summary["hidden_test_loss"] = hidden["hidden_test_loss"];
+    const double measured = value(summary);
+    return Sample{measured, std::move(summary)};
+  };
+}
+
 Measure larger_of(const Measure& one, const Measure& other) {
   return [one, other] {
     Sample first = one();

@@ -17,6 +17,7 @@ struct BenchPlaces {
   std::filesystem::path paceline;                // the binary
   std::filesystem::path programs;                // the folder of the programs of bench/
   std::function<std::filesystem::path()> mnist;  // the folder of MNIST's four files
+  std::filesystem::path clicks;                  // the folder of made-up clicks, yet to be made
 };
 
 // How a program of bench/ is run and read.
@@ -43,10 +44,23 @@ class Sides {
   // runs beside it.
   Measure paceline(std::vector<std::string> words, double (*value)(const nlohmann::json&),
                    bool twin = false) const;
+  // On the folder of made-up clicks, as the last argument.
+  Measure on_clicks(const Probe& probe) const;
+  // `paceline train clicks` on them with these words; `value` reads its summary.json, in which
+  // "process_seconds" is added: how long all of it took. `fresh`: from the text, else from rows
+  // that were read before.
+  struct ClickRun {
+    std::vector<std::string> words;
+    bool one_core = false;
+    bool fresh = false;
+  };
+  Measure clicks(const ClickRun& run, double (*value)(const nlohmann::json&)) const;
   // A run of 10 epochs with two workers and one server; `value` reads its summary.json.
   Measure training(const std::string& mode, double (*value)(const nlohmann::json&)) const;
 
  private:
+  std::filesystem::path made_up_clicks() const;  // makes them when they are not there
+
   BenchPlaces places_;
   Runner& runner_;
 };

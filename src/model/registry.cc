@@ -8,6 +8,7 @@
 #include "base/plugin.h"
 #include "base/text.h"
 #include "model/linear/softmax.h"
+#include "model/linear/sparse_linear.h"
 
 namespace paceline {
 namespace {
@@ -18,10 +19,18 @@ constexpr std::array<const char*, 4> kNeedTorch = {"alexnet", "image-quality", "
 using Makers = std::map<std::string, ModelMaker>;
 
 Makers& makers() {
-  static Makers known = {{"softmax", [](const ModelSetup& setup) {
-                            return std::make_unique<SoftmaxRegression>(setup.data.width,
-                                                                       setup.data.classes);
-                          }}};
+  static Makers known = {
+      {"softmax",
+       [](const ModelSetup& setup) {
+         return std::make_unique<SoftmaxRegression>(setup.data.width, setup.data.classes);
+       }},
+      {"logistic",
+       [](const ModelSetup& setup) {
+         return std::make_unique<SparseLinear>(SparseLinear::Kind::kLogistic, setup.data);
+       }},
+      {"regression", [](const ModelSetup& setup) {
+         return std::make_unique<SparseLinear>(SparseLinear::Kind::kRegression, setup.data);
+       }}};
   return known;
 }
 

@@ -19,7 +19,7 @@ inline constexpr std::size_t kMaxSlots = 2;
 // One application, with the options of a group of parameters.
 struct Coefficients {
   float rate, scale, decay;
-  float momentum, epsilon;
+  float momentum, epsilon, l1, beta;
   double beta1, beta2;
   std::uint64_t time;
   bool lazy;
@@ -58,16 +58,28 @@ struct Gradient {
   V scale, decay;
 };
 
+// Towards zero, and no further.
+HWY_INLINE V shrink(V value, V by) {
+  const V size = hn::Max(hn::Sub(hn::Abs(value), by), hn::Zero(F()));
+  return hn::CopySign(size, value);
+}
+
 struct Sgd {
   static constexpr std::size_t kSlots = 0;
-  explicit Sgd(const Coefficients& k) : gradient(k), rate(hn::Set(F(), k.rate)) {}
+  explicit Sgd(const Coefficients& k)
+      : gradient(k),
+        rate(hn::Set(F(), k.rate)),
+        l1(hn::Set(F(), k.rate * k.l1)),
+        sparse(k.l1 > 0) {}
   HWY_INLINE void step(const Arrays& a, std::size_t i) const {
     const V p = hn::LoadU(F(), a.before + i);
     const V g = gradient.at(a, i, p);
-    hn::StoreU(hn::Sub(p, hn::Mul(rate, g)), F(), a.after + i);
+    const V moved = hn::Sub(p, hn::Mul(rate, g));
+    hn::StoreU(sparse ? shrink(moved, l1) : moved, F(), a.after + i);
   }
   Gradient gradient;
-  V rate;
+  V rate, l1;
+  bool sparse;
 };
 
 struct Momentum {
@@ -88,17 +100,58 @@ struct Momentum {
 struct Adagrad {
   static constexpr std::size_t kSlots = 1;
   explicit Adagrad(const Coefficients& k)
-      : gradient(k), rate(hn::Set(F(), k.rate)), epsilon(hn::Set(F(), k.epsilon)) {}
+      : gradient(k),
+        rate(hn::Set(F(), k.rate)),
+        epsilon(hn::Set(F(), k.epsilon)),
+        l1(hn::Set(F(), k.rate * k.l1)),
+        sparse(k.l1 > 0) {}
   HWY_INLINE void step(const Arrays& a, std::size_t i) const {
     const V p = hn::LoadU(F(), a.before + i);
     const V g = gradient.at(a, i, p);
     const V squares = hn::Add(hn::LoadU(F(), a.state_before[0] + i), hn::Mul(g, g));
     const V root = hn::Add(hn::Sqrt(squares), epsilon);
     hn::StoreU(squares, F(), a.state_after[0] + i);
-    hn::StoreU(hn::Sub(p, hn::Div(hn::Mul(rate, g), root)), F(), a.after + i);
+    const V moved = hn::Sub(p, hn::Div(hn::Mul(rate, g), root));
+    hn::StoreU(sparse ? shrink(moved, hn::Div(l1, root)) : moved, F(), a.after + i);
   }
   Gradient gradient;
-  V rate, epsilon;
+  V rate, epsilon, l1;
+  bool sparse;
+};
+
+template <typename Rule>
+HWY_INLINE void keep(const Arrays& a, std::size_t i) {
+  hn::StoreU(hn::LoadU(F(), a.before + i), F(), a.after + i);
+  for (std::size_t s = 0; s < Rule::kSlots; ++s) {
+    hn::StoreU(hn::LoadU(F(), a.state_before[s] + i), F(), a.state_after[s] + i);
+  }
+}
+
+struct Ftrl {
+  static constexpr std::size_t kSlots = 2;
+  explicit Ftrl(const Coefficients& k)
+      : scale(hn::Set(F(), k.scale)),
+        decay(hn::Set(F(), k.decay)),
+        rate(hn::Set(F(), k.rate)),
+        l1(hn::Set(F(), k.l1)),
+        beta(hn::Set(F(), k.beta)),
+        still(k.rate == 0) {}
+  HWY_INLINE void step(const Arrays& a, std::size_t i) const {
+    if (still) return keep<Ftrl>(a, i);
+    const V p = hn::LoadU(F(), a.before + i);
+    const V g = hn::Mul(scale, hn::LoadU(F(), a.gradient + i));
+    const V n = hn::LoadU(F(), a.state_before[1] + i);
+    const V squares = hn::Add(n, hn::Mul(g, g));
+    const V root = hn::Sqrt(squares);
+    const V sigma = hn::Div(hn::Sub(root, hn::Sqrt(n)), rate);
+    const V z = hn::Sub(hn::Add(hn::LoadU(F(), a.state_before[0] + i), g), hn::Mul(sigma, p));
+    hn::StoreU(z, F(), a.state_after[0] + i);
+    hn::StoreU(squares, F(), a.state_after[1] + i);
+    const V slope = hn::Add(hn::Div(hn::Add(beta, root), rate), decay);
+    hn::StoreU(hn::Neg(hn::Div(shrink(z, l1), slope)), F(), a.after + i);
+  }
+  V scale, decay, rate, l1, beta;
+  bool still;
 };
 
 // A moving average that keeps `old_share` of what it was, and the factor that makes up for
@@ -170,14 +223,6 @@ void apply_rule(const Coefficients& k, Arrays a, std::size_t n) {
 }
 
 template <typename Rule>
-HWY_INLINE void keep(const Arrays& a, std::size_t i) {
-  hn::StoreU(hn::LoadU(F(), a.before + i), F(), a.after + i);
-  for (std::size_t s = 0; s < Rule::kSlots; ++s) {
-    hn::StoreU(hn::LoadU(F(), a.state_before[s] + i), F(), a.state_after[s] + i);
-  }
-}
-
-template <typename Rule>
 void apply_or_keep(const Rule& rule, const Arrays& a, std::size_t i) {
   if (a.gradient[i] != 0) return apply_tail(rule, a, i, 1);
   a.after[i] = a.before[i];
@@ -218,6 +263,8 @@ void apply_kind(OptimizerKind kind, const Coefficients& k, const Arrays& a, std:
       return apply_to<Adagrad>(k, a, n);
     case OptimizerKind::kAdam:
       return apply_to<Adam>(k, a, n);
+    case OptimizerKind::kFtrl:
+      return apply_to<Ftrl>(k, a, n);
   }
 }
 
@@ -238,6 +285,8 @@ Coefficients coefficients(const OptimizerOptions& options, const StepScalars& sc
           .decay = static_cast<float>(options.decay * group.decay_factor),
           .momentum = static_cast<float>(options.momentum),
           .epsilon = static_cast<float>(options.epsilon),
+          .l1 = static_cast<float>(options.l1),
+          .beta = static_cast<float>(options.beta),
           .beta1 = options.beta1,
           .beta2 = options.beta2,
           .time = scalars.time,
@@ -254,6 +303,7 @@ std::size_t Optimizer::slots() const {
     case OptimizerKind::kAdagrad:
       return 1;
     case OptimizerKind::kAdam:
+    case OptimizerKind::kFtrl:
       return 2;
   }
   throw ConfigError("optimizer: unknown kind");

@@ -11,7 +11,12 @@
 //   adagrad   a ← a + g²;   p ← p − r·g / (√a + ε)
 //   adam      m, v ← moving averages of g, g²; bias-corrected; p ← p − r·m̂ / (√v̂ + ε)
 //
-// with g = scale · gradient_sum + decay · p.
+//   ftrl      z ← z + g − (√(n + g²) − √n)/r · p;  n ← n + g²;
+//             p = 0 where |z| ≤ l1, else (sign(z)·l1 − z) / ((β + √n)/r + decay)
+//
+// with g = scale · gradient_sum + decay · p, but in ftrl without the decay, which is in p. In sgd
+// and adagrad, l1 then moves p towards 0 by l1 times the rate of this very step (r, or
+// r / (√a + ε)), and no further.
 //
 // Where a group is lazy, an element whose gradient sum is zero stays as it is, with its state:
 // the rows of a table that a step did not touch neither decay nor go on moving, so they need
@@ -29,7 +34,7 @@
 
 namespace paceline {
 
-enum class OptimizerKind { kSgd, kMomentum, kAdagrad, kAdam };
+enum class OptimizerKind { kSgd, kMomentum, kAdagrad, kAdam, kFtrl };
 
 // Parameters that are treated alike: where a tensor's name starts with `prefix` (the
 // longest prefix wins), the rate and the decay are multiplied.
@@ -46,6 +51,8 @@ struct OptimizerOptions {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double decay = 0;  // L2, coupled: added to the gradient
+  double l1 = 0;     // sgd, adagrad, ftrl
+  double beta = 1;   // ftrl
 };
 
 // A part of the flat vector with the factors that hold there (see groups.h).

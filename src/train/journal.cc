@@ -23,7 +23,9 @@ nlohmann::json result_of(const nlohmann::json& line) {
   for (const char* key : {"epoch", "train_loss", "test_loss", "test_accuracy", "seconds"}) {
     result[key] = line.value(key, nlohmann::json());
   }
-  if (line.contains("test_f1")) result["test_f1"] = line["test_f1"];
+  for (const char* key : {"test_f1", "test_auc"}) {
+    if (line.contains(key)) result[key] = line[key];
+  }
   return result;
 }
 
@@ -136,6 +138,7 @@ void Journal::evaluated(const wire::Evaluated& evaluated) {
   nlohmann::json tested = {{"test_loss", evaluated.loss()},
                            {"test_accuracy", evaluated.accuracy()}};
   if (evaluated.has_f1()) tested["test_f1"] = evaluated.f1();
+  if (evaluated.has_auc()) tested["test_auc"] = evaluated.auc();
   epoch(evaluated.epoch(), evaluated.version(), tested);
 }
 
@@ -256,8 +259,10 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
   if (predictions_ > done && took > 0) {
     summary["words_per_second"] = static_cast<double>(predictions_) / took;
   }
-  if (!results_.empty() && results_.back().contains("test_f1")) {
-    summary["test_f1"] = results_.back()["test_f1"];
+  for (const char* name : {"test_f1", "test_auc"}) {
+    if (!results_.empty() && results_.back().contains(name)) {
+      summary[name] = results_.back()[name];
+    }
   }
   summary["test_accuracy"] = results_.empty() ? nlohmann::json() : results_.back()["test_accuracy"];
   summary["test_loss"] = results_.empty() ? nlohmann::json() : results_.back()["test_loss"];

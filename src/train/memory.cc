@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "data/open.h"
+#include "train/run.h"
 
 namespace paceline {
 namespace {
@@ -18,6 +19,9 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
   const std::uint64_t slots = Optimizer(config.optimizer).slots();
   const std::uint64_t train = parts.data.memory_bytes;
   const std::uint64_t test = estimate_dataset(config.data, Split::kTest).memory_bytes;
+  if (trains_rows(config)) {  // a row has the weight and what the optimizer keeps
+    return {{"local", 1, 2 * vector, 0, 0, 0, kProgram}};
+  }
   if (config.exchange == ExchangeKind::kLocal) {
     const std::uint64_t copies = config.mode == Mode::kAsync ? 3 : 0;  // views and scratch
     return {{"local", 1, vector * (2 + copies * config.workers),

@@ -114,6 +114,8 @@ const char* name_of(OptimizerKind kind) {
       return "adagrad";
     case OptimizerKind::kAdam:
       return "adam";
+    case OptimizerKind::kFtrl:
+      return "ftrl";
   }
   return "unknown";
 }

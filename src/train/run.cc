@@ -186,7 +186,9 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
   parts.reset();  // its memory is needed
   reporter.notice("run directory " + config.run_dir.string());
   try {
-    if (config.exchange == ExchangeKind::kLocal) {
+    if (trains_rows(config)) {
+      train_rows_with_threads(config, reporter);
+    } else if (config.exchange == ExchangeKind::kLocal) {
       train_with_threads(config, reporter);
     } else {
       train_with_processes(config, reporter);

@@ -14,8 +14,11 @@ namespace paceline {
 // directory then says how far it came.
 void train(const RunConfig& config, const std::string& config_text, Reporter& reporter);
 
-// The two ways; the run directory is there.
+// The ways; the run directory is there.
 void train_with_processes(const RunConfig& config, Reporter& reporter);
 void train_with_threads(const RunConfig& config, Reporter& reporter);
+// Of sparse rows, in asynchronous mode.
+bool trains_rows(const RunConfig& config);
+void train_rows_with_threads(const RunConfig& config, Reporter& reporter);
 
 }  // namespace paceline

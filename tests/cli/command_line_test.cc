@@ -110,9 +110,10 @@ TEST(CommandLine, EverySettingIsAFlagOfTrain) {
 }
 
 TEST(CommandLine, TrainNeedsSomethingToTrain) {
-  EXPECT_EQ(refusal({"train"}),
-            "train what? Name a recipe: alexnet, fashion-mnist, image-quality, mnist, sentiment, "
-            "synthetic, translation, translation-large");
+  EXPECT_EQ(
+      refusal({"train"}),
+      "train what? Name a recipe: alexnet, clicks, fashion-mnist, image-quality, mnist, sentiment, "
+      "synthetic, translation, translation-large");
 }
 
 TEST(CommandLine, UnknownWordsAreRefusedWithASuggestion) {
@@ -142,7 +143,8 @@ TEST(CommandLine, MissingAndSuperfluousWordsAreRefused) {
             "'paceline evaluate --help')");
   EXPECT_EQ(refusal({"predict", "run"}),
             "predict needs --input: images in IDX format, lines of text (gzipped or not), or an "
-            "image or a folder of them (see 'paceline predict --help')");
+            "image or a folder of them; of sparse rows, what --data-file may be (see 'paceline "
+            "predict --help')");
   EXPECT_EQ(
       refusal({"data", "get"}),
       "data get needs NAME: mnist, fashion-mnist, cifar10, imdb (see 'paceline data get --help')");

@@ -70,8 +70,9 @@ TEST_F(Commands, EvaluateShowsTheResult) {
 }
 
 TEST_F(Commands, PredictWritesOneLinePerExample) {
-  actions_.predict = [](const PredictOptions&) {
-    return Predictions{3, {0.25F, 0.5F, 0.25F, 0.75F, 0.125F, 0.125F}, {}, {}};
+  actions_.predict = [](const PredictOptions&, const Actions::EachPredictions& each) {
+    each({3, {0.25F, 0.5F, 0.25F}, {}, {}, {}});
+    each({3, {0.75F, 0.125F, 0.125F}, {}, {}, {}});
   };
   EXPECT_EQ(output_of({"predict", "runs/a", "--input", "i"}), "1\n0\n");
   EXPECT_EQ(output_of({"predict", "runs/a", "--input", "i", "--probabilities"}),
@@ -79,8 +80,8 @@ TEST_F(Commands, PredictWritesOneLinePerExample) {
   const std::string file = (folder_.path() / "labels").string();
   EXPECT_EQ(output_of({"predict", "runs/a", "--input", "i", "--output", file}), "");
   EXPECT_EQ(read_text(file), "1\n0\n");
-  actions_.predict = [](const PredictOptions&) {
-    return Predictions{2, {0.25F, 0.75F}, {}, {"cat", "dog"}};
+  actions_.predict = [](const PredictOptions&, const Actions::EachPredictions& each) {
+    each({2, {0.25F, 0.75F}, {}, {}, {"cat", "dog"}});
   };
   EXPECT_EQ(output_of({"predict", "runs/a", "--input", "i"}), "dog\n");
 }

@@ -178,9 +178,10 @@ INSTANTIATE_TEST_SUITE_P(
         Contradiction{{{"synthetic-width", "5"}},
                       "--synthetic-width has no effect without --data synthetic"},
         Contradiction{{{"augment", "true"}}, "--augment has no effect without --data images"},
-        Contradiction{{{"test-share", "0.1"}},
-                      "--test-share has no effect without --data images, --data reviews or --data "
-                      "sentences"},
+        Contradiction{
+            {{"test-share", "0.1"}},
+            "--test-share has no effect without --data images, --data reviews, --data rows "
+            "or --data sentences"},
         Contradiction{{{"train", "all"}}, "--train has no effect without --model image-quality"},
         Contradiction{{{"data", "images"}},
                       "--data images needs --data-file, a folder with a folder of images per "

@@ -24,15 +24,17 @@ auto fields(const RunConfig& config) {
                listen, hosts, port, insecure, heartbeat, member_timeout, deadline, start_timeout,
                spin, run_dir, resume, init, checkpoint_every, keep_checkpoints, memory_limit,
                log_level] = config;
-  const auto& [data_name, data_dir, data_limit, data_classes, synthetic, text, images] = data;
+  const auto& [data_name, data_dir, data_limit, data_classes, synthetic, text, images, rows] = data;
   const auto& [s_examples, s_test_examples, s_width, s_image, s_classes, s_seed] = synthetic;
   const auto& [t_file, t_test_file, t_test_share, vocabulary, length, cut, balanced] = text;
   const auto& [image_size, augment, image_seed] = images;
+  const auto& [row_format, most_bad, cache_dir] = rows;
+  const auto& [format, labels, bits] = row_format;
   const auto& [model_name, dropout, embedding, hidden, rnn, trained, precision, loss, device,
                compute_threads] = model;
   const auto& [f_choice, link_gbit] = factors;
   const auto& [order_kind, order_seed, order_block, order_window] = order;
-  const auto& [o_kind, momentum, beta1, beta2, epsilon, decay] = optimizer;
+  const auto& [o_kind, momentum, beta1, beta2, epsilon, decay, l1, beta] = optimizer;
   const auto& [sch_kind, rate, reference, warmup, step_epochs, step_factor, final_rate] = schedule;
   const auto& [depth, threads] = loader;
   std::ignore = order_seed;  // follows `seed`, see resolve.h
@@ -47,10 +49,10 @@ auto fields(const RunConfig& config) {
                       log_level),
       std::make_tuple(data_name, data_dir, data_limit, data_classes, s_examples, s_test_examples,
                       s_width, s_image, s_classes, s_seed, t_file, t_test_file, t_test_share,
-                      vocabulary, length, cut, balanced, image_size, augment, order_kind,
-                      order_block, order_window, depth, threads),
-      std::make_tuple(o_kind, momentum, beta1, beta2, epsilon, decay, sch_kind, rate, reference,
-                      warmup, step_epochs, step_factor, final_rate));
+                      vocabulary, length, cut, balanced, image_size, augment, format, labels, bits,
+                      most_bad, cache_dir, order_kind, order_block, order_window, depth, threads),
+      std::make_tuple(o_kind, momentum, beta1, beta2, epsilon, decay, l1, beta, sch_kind, rate,
+                      reference, warmup, step_epochs, step_factor, final_rate));
 }
 
 std::vector<std::tuple<std::string, double, double>> groups(const RunConfig& config) {
@@ -77,6 +79,8 @@ RunConfig unusual() {
                  .cut = TextCut::kStart,
                  .balanced = true};
   c.data.images = {.size = 33, .augment = true};
+  c.data.rows = {
+      .format = {RowFormat::kVw, RowTarget::kNumber, 19}, .most_bad = 21, .cache_dir = "/tmp/rows"};
   c.order = {.kind = OrderKind::kBlocks, .seed = 0, .block = 77, .window = 3};
   c.model = {.name = "alexnet",
              .dropout = 0.25,
@@ -101,7 +105,9 @@ RunConfig unusual() {
                  .beta1 = 0.2,
                  .beta2 = 1.0 / 3,
                  .epsilon = 1e-5,
-                 .decay = 1e-4};
+                 .decay = 1e-4,
+                 .l1 = 0.02,
+                 .beta = 3};
   c.schedule = {.kind = ScheduleKind::kCosine,
                 .rate = 0.3,
                 .reference_batch = 256,
@@ -238,7 +244,7 @@ TEST(Settings, RefuseValuesOutOfRange) {
       {"deterministic", "1", "must be true or false, not '1'"},
       {"data", "minst",
        "'minst' is not one of mnist, fashion-mnist, cifar10, imdb, synthetic, idx, images, "
-       "reviews, sentences — did "
+       "reviews, sentences, rows — did "
        "you mean "
        "'mnist'?"},
   };

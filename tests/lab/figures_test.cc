@@ -37,9 +37,10 @@ mkdir -p "$2" && echo "$summary" >"$2/summary.json" && echo '{}')");
 
   TempDir folder_;
   Runner runner_;
-  std::vector<Figure> figures_ = make_figures(
-      {{folder_ / "apps/paceline", folder_ / "bench", [this] { return folder_ / "cache/mnist"; }},
-       runner_});
+  std::vector<Figure> figures_ =
+      make_figures({{folder_ / "apps/paceline", folder_ / "bench",
+                     [this] { return folder_ / "cache/mnist"; }, folder_ / "clicks"},
+                    runner_});
 };
 
 TEST_F(FiguresTest, NamesAndTargetsAreThoseOfTheTable) {

@@ -19,7 +19,7 @@ class SidesTest : public ::testing::Test {
   TempDir folder_;
   Runner runner_;
   BenchPlaces places_{folder_ / "apps/paceline", folder_ / "bench",
-                      [this] { return folder_ / "cache/mnist"; }};
+                      [this] { return folder_ / "cache/mnist"; }, folder_ / "clicks"};
   Sides sides_{places_, runner_};
 };
 

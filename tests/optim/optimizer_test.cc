@@ -12,7 +12,8 @@ namespace paceline {
 namespace {
 
 constexpr OptimizerKind kKinds[] = {OptimizerKind::kSgd, OptimizerKind::kMomentum,
-                                    OptimizerKind::kAdagrad, OptimizerKind::kAdam};
+                                    OptimizerKind::kAdagrad, OptimizerKind::kAdam,
+                                    OptimizerKind::kFtrl};
 
 OptimizerOptions options_of(OptimizerKind kind) {
   return {.kind = kind, .decay = 0.01};
@@ -55,16 +56,24 @@ class Reference {
 
   double step(const StepScalars& s, double rate_factor, double decay_factor, double gradient_sum) {
     const double g = s.scale * gradient_sum + o_.decay * decay_factor * p_;
-    const double r = s.rate * rate_factor;
+    double r = s.rate * rate_factor;
     switch (o_.kind) {
       case OptimizerKind::kSgd:
-        return p_ -= r * g;
+        return p_ = shrunk(p_ - r * g, r * o_.l1);
       case OptimizerKind::kMomentum:
         m_ = o_.momentum * m_ + g;
         return p_ -= r * m_;
       case OptimizerKind::kAdagrad:
         v_ += g * g;
-        return p_ -= r * g / (std::sqrt(v_) + o_.epsilon);
+        r /= std::sqrt(v_) + o_.epsilon;
+        return p_ = shrunk(p_ - r * g, r * o_.l1);
+      case OptimizerKind::kFtrl: {
+        const double bare = s.scale * gradient_sum;
+        const double sigma = (std::sqrt(v_ + bare * bare) - std::sqrt(v_)) / r;
+        m_ += bare - sigma * p_;
+        v_ += bare * bare;
+        return p_ = -shrunk(m_, o_.l1) / ((o_.beta + std::sqrt(v_)) / r + o_.decay * decay_factor);
+      }
       case OptimizerKind::kAdam:
         m_ = o_.beta1 * m_ + (1 - o_.beta1) * g;
         v_ = o_.beta2 * v_ + (1 - o_.beta2) * g * g;
@@ -76,18 +85,34 @@ class Reference {
   }
 
  private:
+  static double shrunk(double value, double by) {
+    return std::copysign(std::max(0.0, std::abs(value) - by), value);
+  }
+
   OptimizerOptions o_;
   double p_, m_ = 0, v_ = 0;
 };
 
+std::vector<std::pair<OptimizerKind, double>> kinds_with_l1() {
+  std::vector<std::pair<OptimizerKind, double>> all;
+  for (const OptimizerKind kind : kKinds) all.emplace_back(kind, 0);
+  for (const OptimizerKind kind :
+       {OptimizerKind::kSgd, OptimizerKind::kAdagrad, OptimizerKind::kFtrl}) {
+    all.emplace_back(kind, 0.1);
+  }
+  return all;
+}
+
 TEST(Optimizer, FollowsItsFormulaOverManySteps) {
   constexpr std::size_t kSize = 37;
   constexpr std::uint64_t kSteps = 20;
-  for (const OptimizerKind kind : kKinds) {
-    const Optimizer optimizer(options_of(kind));
+  for (const auto& [kind, l1] : kinds_with_l1()) {
+    OptimizerOptions options = options_of(kind);
+    options.l1 = l1;
+    const Optimizer optimizer(options);
     State state = start(optimizer, kSize);
     std::vector<Reference> references;
-    for (const float p : state.parameters) references.emplace_back(options_of(kind), p);
+    for (const float p : state.parameters) references.emplace_back(options, p);
     for (std::uint64_t time = 1; time <= kSteps; ++time) {
       const std::vector<float> gradient = gradient_at(kSize, time);
       apply(optimizer, time, state, state);

@@ -16,7 +16,8 @@ void add_export_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand(
       "export",
       "Writes trained weights for Python: a dictionary of tensors by name, which torch.load "
-      "reads and load_state_dict takes.");
+      "reads and load_state_dict takes. Of models of sparse rows: a line for each weight that is "
+      "not zero.");
   command.footer(kExportExamples);
   auto options = options_of<ExportOptions>(command, context);
   command

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "base/file.h"
@@ -20,6 +21,7 @@ constexpr const char* kPredictExamples = R"(Examples:
 std::string lines(const Predictions& predictions, bool with_probabilities) {
   std::string out;
   for (const std::string& sentence : predictions.sentences) out += sentence + "\n";
+  for (const float number : predictions.numbers) out += fmt::format("{:.6g}\n", number);
   if (predictions.probabilities.empty()) return out;
   std::span<const float> rest(predictions.probabilities);
   while (!rest.empty()) {
@@ -41,18 +43,19 @@ std::string lines(const Predictions& predictions, bool with_probabilities) {
 void add_predict_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand(
       "predict",
-      "Labels images or texts with a trained model, or translates sentences. It writes one line "
-      "for each, blank ones included, in their order: the number of the class, or its name where "
-      "classes are folders.");
+      "Labels images, texts or sparse rows with a trained model, or translates sentences. It "
+      "writes one line for each, blank ones included, in their order: the number of the class, or "
+      "its name where classes are folders.");
   command.footer(kPredictExamples);
   auto options = options_of<PredictOptions>(command, context);
   command
       .add_option("RUN", options->target, "run directory (its newest checkpoint) or a checkpoint")
       ->required();
   command
-      .add_option(
-          "--input", options->input,
-          "images in IDX format, lines of text (gzipped or not), or an image or a folder of them")
+      .add_option("--input", options->input,
+                  "images in IDX format, lines of text (gzipped or not), or an image or a folder "
+                  "of them; of "
+                  "sparse rows, what --data-file may be")
       ->option_text("FILE")
       ->required();
   command.add_option("--output", options->output, "where to write [standard output]")
@@ -64,12 +67,17 @@ void add_predict_command(CLI::App& root, const CommandContext& context) {
 }
 
 void run(const PredictOptions& options, const Session& session) {
-  const std::string text = lines(session.actions.predict(options), options.probabilities);
-  if (options.output.empty()) {
-    session.out << text << std::flush;
-  } else {
-    write_atomically(options.output, text);
-  }
+  std::optional<AtomicFile> file;
+  if (!options.output.empty()) file.emplace(options.output);
+  session.actions.predict(options, [&](const Predictions& predictions) {
+    const std::string text = lines(predictions, options.probabilities);
+    if (file) {
+      file->write(text);
+    } else {
+      session.out << text << std::flush;
+    }
+  });
+  if (file) file->commit();
 }
 
 }  // namespace paceline

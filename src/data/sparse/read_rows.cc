@@ -1,0 +1,263 @@
+#include "data/sparse/read_rows.h"
+
+#include <sys/stat.h>
+
+#include <array>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "data/sparse/text_lines.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kBadLinesNamed = 10;
+
+struct BadLine {
+  std::uint64_t line = 0;  // of the piece, from 0
+  const char* reason = nullptr;
+};
+
+// A piece of text on its way through the threads.
+struct Job {
+  TextPiece piece;
+  std::array<RowBuffer, 2> rows;  // by split
+  std::uint64_t lines = 0;
+  std::vector<BadLine> bad;
+  bool done = false;
+};
+
+void parse_piece(const RowParser& parser, double test_share, Job& job) {
+  for_each_line(job.piece.text, [&](std::string_view line) {
+    if (!line.empty()) {
+      const bool test = test_share > 0 && is_for_test(line, test_share);
+      const char* reason = parser.parse(line, job.rows[test ? 1 : 0]);
+      if (reason != nullptr) job.bad.push_back({job.lines, reason});
+    }
+    ++job.lines;
+  });
+  job.piece.owner.reset();
+}
+
+// Threads that parse pieces; results are taken in the order of the pieces.
+class Parsers {
+ public:
+  Parsers(const RowParser& parser, double test_share, unsigned threads)
+      : parser_(parser), test_share_(test_share), most_(2 * threads) {
+    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+  }
+  ~Parsers() {
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  bool full() const { return jobs_.size() >= most_; }
+  bool empty() const { return jobs_.empty(); }
+
+  void put(TextPiece piece) {
+    auto job = std::make_unique<Job>();
+    job->piece = std::move(piece);
+    {
+      const std::lock_guard lock(mutex_);
+      waiting_.push_back(job.get());
+    }
+    jobs_.push_back(std::move(job));
+    changed_.notify_all();
+  }
+
+  std::unique_ptr<Job> take() {
+    std::unique_ptr<Job> job = std::move(jobs_.front());
+    jobs_.pop_front();
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return job->done; });
+    return job;
+  }
+
+ private:
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return over_ || !waiting_.empty(); });
+      if (over_) return;
+      Job& job = *waiting_.front();
+      waiting_.pop_front();
+      lock.unlock();
+      parse_piece(parser_, test_share_, job);
+      lock.lock();
+      job.done = true;
+      changed_.notify_all();
+    }
+  }
+
+  const RowParser& parser_;
+  double test_share_;
+  std::size_t most_;
+  std::deque<std::unique_ptr<Job>> jobs_;  // of the thread that puts and takes
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<Job*> waiting_;
+  bool over_ = false;
+  std::vector<std::thread> threads_;
+};
+
+// What the rows depend on.
+std::string described(const std::vector<fs::path>& files, const RowFormatOptions& format,
+                      double test_share) {
+  std::string text = fmt::format("{} {} bits {} test {}\n", name_of(format.format),
+                                 format.target == RowTarget::kClass ? "classes" : "numbers",
+                                 format.bits, test_share);
+  for (const fs::path& file : files) {
+    struct stat status {};
+    if (::stat(file.c_str(), &status) != 0) {
+      throw DataError("cannot read {}: {}", file.string(), errno_text(errno));
+    }
+    text += fmt::format("{} {} {}.{:09}\n", fs::absolute(file).string(), status.st_size,
+                        status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
+  }
+  return text;
+}
+
+RowFormatOptions settled(const RowSource& source, const std::vector<fs::path>& files) {
+  RowFormatOptions format = source.format;
+  if (format.format != RowFormat::kAuto) return format;
+  format.format = guess_format(first_line(files));
+  if (format.format != RowFormat::kAuto) return format;
+  throw DataError("{}: the first line looks like none of libsvm, criteo and vw: set --format",
+                  files.front().string());
+}
+
+class CacheBuilder {
+ public:
+  CacheBuilder(const RowSource& source, const std::vector<fs::path>& files,
+               const RowFormatOptions& format, const RowNews& news)
+      : source_(source), files_(files), format_(format), news_(news), parser_(format) {}
+
+  void build(const std::string& described) {
+    std::vector<std::unique_ptr<RowCacheWriter>> writers;
+    const TimePoint begun = Clock::now();
+    for (const Split split : splits()) {
+      writers.push_back(std::make_unique<RowCacheWriter>(cache_path(source_, split)));
+    }
+    Parsers parsers(parser_, source_.test_share, std::max(1U, source_.threads));
+    std::uint64_t bytes = 0;
+    for_each_piece(files_, [&](TextPiece piece) {
+      bytes += piece.text.size();
+      if (parsers.full()) write(*parsers.take(), writers);
+      parsers.put(std::move(piece));
+      return true;
+    });
+    while (!parsers.empty()) write(*parsers.take(), writers);
+    for (const Split split : splits()) {
+      if (rows_[split == Split::kTest ? 1 : 0] > 0) continue;
+      throw DataError(
+          "{} has no rows{}", source_.files,
+          split == Split::kTest ? " to test on: raise --test-share, or name a --test-file" : "");
+    }
+    RowCacheInfo info;
+    info.source = described;
+    info.bits = format_.bits;
+    info.bad_lines = bad_;
+    for (const auto& writer : writers) writer->commit(info);
+    const double took = seconds(Clock::now() - begun);
+    news_.notice(
+        fmt::format("{}: {} rows ({}) read in {:.1f} s, {}/s", source_.files,
+                    format_count(rows_[0] + rows_[1]), name_of(format_.format), took,
+                    format_bytes(static_cast<std::uint64_t>(static_cast<double>(bytes) / took))));
+    if (bad_ > 0) {
+      news_.warning(fmt::format("{}: {} line(s) were left out", source_.files, format_count(bad_)));
+    }
+  }
+
+ private:
+  std::vector<Split> splits() const {
+    if (source_.test_share > 0) return {Split::kTrain, Split::kTest};
+    return {Split::kTrain};
+  }
+
+  void write(const Job& job, std::span<const std::unique_ptr<RowCacheWriter>> writers) {
+    if (job.piece.file != file_) {
+      file_ = job.piece.file;
+      line_ = 0;
+    }
+    for (const BadLine& bad : job.bad) {
+      if (++bad_ > kBadLinesNamed) continue;
+      named_.push_back(
+          fmt::format("{}:{}: {}", files_[file_].string(), line_ + bad.line + 1, bad.reason));
+      news_.warning(named_.back());
+    }
+    if (bad_ > source_.most_bad) {
+      throw DataError("{}: {} lines cannot be parsed as {}, and --max-bad is {}; the first is {}",
+                      source_.files, format_count(bad_), name_of(format_.format), source_.most_bad,
+                      named_.front());
+    }
+    line_ += job.lines;
+    for (std::size_t i = 0; i < writers.size(); ++i) {
+      rows_[i] += job.rows[i].starts.size();
+      writers[i]->add(job.rows[i]);
+    }
+  }
+
+  const RowSource& source_;
+  const std::vector<fs::path>& files_;
+  RowFormatOptions format_;
+  const RowNews& news_;
+  RowParser parser_;
+  std::size_t file_ = 0;
+  std::uint64_t line_ = 0;  // lines of the file before the piece
+  std::array<std::uint64_t, 2> rows_{};
+  std::uint64_t bad_ = 0;
+  std::vector<std::string> named_;  // the first bad lines
+};
+
+// Nothing when there is none that can be used.
+std::shared_ptr<const RowCache> find_cache(const fs::path& path, const std::string& described,
+                                           const RowNews& news) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return nullptr;
+  try {
+    auto cache = std::make_shared<const RowCache>(path);
+    if (cache->info().source == described) return cache;
+  } catch (const DataError& unusable) {
+    news.warning(unusable.what());
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+fs::path cache_path(const RowSource& source, Split split) {
+  const std::vector<fs::path> files = files_of(source.files);
+  const std::string name = digest(fmt::format(
+      "{} {} {} {} {}", fs::absolute(source.files).string(), source.format.bits,
+      name_of(source.format.format), static_cast<int>(source.format.target), source.test_share));
+  const fs::path folder = source.cache_dir.empty() ? files.front().parent_path() : source.cache_dir;
+  return folder / fmt::format("{}.{}{}.rows", files.front().filename().string(), name,
+                              split == Split::kTest ? ".test" : "");
+}
+
+std::shared_ptr<const RowCache> open_rows(const RowSource& source, Split split,
+                                          const RowNews& news) {
+  const std::vector<fs::path> files = files_of(source.files);
+  const RowFormatOptions format = settled(source, files);
+  const std::string made_of = described(files, format, source.test_share);
+  const fs::path path = cache_path(source, split);
+  if (auto cache = find_cache(path, made_of, news)) return cache;
+  if (path.has_parent_path()) fs::create_directories(path.parent_path());
+  CacheBuilder(source, files, format, news).build(made_of);
+  return std::make_shared<const RowCache>(path);
+}
+
+}  // namespace paceline

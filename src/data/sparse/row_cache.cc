@@ -1,0 +1,242 @@
+#include "data/sparse/row_cache.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "data/sparse/hot_keys.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kSampleRows = 16'384;
+constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
+
+struct Head {
+  std::array<char, 8> magic = {'P', 'A', 'C', 'E', 'R', 'O', 'W', 'S'};
+  std::uint32_t version = 1;
+  std::uint32_t byte_order = 0x01020304;
+
+  bool operator==(const Head&) const = default;
+};
+struct BlockEntry {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+};
+struct Foot {              // the last bytes of the file
+  std::uint64_t tail = 0;  // where it begins
+  std::uint64_t blocks = 0;
+  std::uint64_t hot = 0;
+  std::uint64_t text = 0;      // bytes of JSON
+  std::uint64_t checksum = 0;  // of the tail
+};
+
+std::uint64_t checksum(std::span<const std::byte> bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+template <typename Item>
+void append(std::string& bytes, std::span<const Item> items) {
+  bytes.append(reinterpret_cast<const char*>(items.data()), items.size_bytes());
+}
+
+}  // namespace
+
+// ---- writing -----------------------------------------------------------------------------
+
+struct RowCacheWriter::Impl {
+  explicit Impl(const fs::path& path) : file(path) { put(std::as_bytes(std::span(&head, 1))); }
+
+  // Collects a block; kept back until the hot keys are known.
+  void add(const std::uint32_t* row) {
+    const RowView view = row_at(row);
+    starts.push_back(static_cast<std::uint32_t>(words.size()));
+    words.insert(words.end(), row, row + row_words(view.keys.size(), view.values.size()));
+    ++info.rows;
+    info.keys += view.keys.size();
+    info.positive += view.label > 0 ? 1 : 0;
+    if (!hot) {
+      sample.insert(sample.end(), view.keys.begin(), view.keys.end());
+      if (info.rows == kSampleRows) settle_hot_keys();
+    }
+    if (hot && starts.size() == kRowsPerBlock) end_block();
+    if (!hot && starts.size() == kRowsPerBlock) set_block_aside();
+  }
+
+  void settle_hot_keys() {
+    hot.emplace(most_frequent_keys(std::move(sample)));
+    if (starts.size() == kRowsPerBlock) set_block_aside();
+    std::vector<std::uint32_t> open_starts = std::move(starts);
+    std::vector<std::uint32_t> open_words = std::move(words);
+    for (auto& [block_starts, block_words] : aside) {
+      starts = std::move(block_starts);
+      words = std::move(block_words);
+      end_block();
+    }
+    aside.clear();
+    starts = std::move(open_starts);
+    words = std::move(open_words);
+  }
+
+  void set_block_aside() {
+    aside.emplace_back(std::move(starts), std::move(words));
+    starts.clear();
+    words.clear();
+  }
+
+  void end_block() {
+    if (starts.empty()) return;
+    for (const std::uint32_t start : starts) {
+      std::uint32_t* row = words.data() + start;
+      for (std::uint32_t* key = row + kRowHead; key < row + kRowHead + row[1]; ++key) {
+        *key = hot->in_list(*key);
+      }
+    }
+    // Rows begin behind the list of where they begin.
+    const auto shift = static_cast<std::uint32_t>(starts.size());
+    for (std::uint32_t& start : starts) start += shift;
+    starts.insert(starts.end(), words.begin(), words.end());
+    const auto bytes = std::as_bytes(std::span(starts));
+    entries.push_back({written, bytes.size(), checksum(bytes)});
+    put(bytes);
+    starts.clear();
+    words.clear();
+  }
+
+  void put(std::span<const std::byte> bytes) {
+    pending.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    written += bytes.size();
+    if (pending.size() >= kWriteBytes) flush();
+  }
+
+  void flush() {
+    file.write(std::string_view(pending));
+    pending.clear();
+  }
+
+  void commit() {
+    if (!hot) settle_hot_keys();
+    end_block();
+    const Json json = {{"source", info.source},     {"bits", info.bits},
+                       {"rows", info.rows},         {"keys", info.keys},
+                       {"positive", info.positive}, {"bad_lines", info.bad_lines}};
+    std::string tail;
+    append(tail, std::span<const BlockEntry>(entries));
+    append(tail, std::span<const Key>(hot->keys()));
+    const std::string text = json.dump();
+    tail += text;
+    const Foot foot{written, entries.size(), hot->keys().size(), text.size(),
+                    checksum(std::as_bytes(std::span(tail)))};
+    put(std::as_bytes(std::span(tail)));
+    put(std::as_bytes(std::span(&foot, 1)));
+    flush();
+    file.commit();
+  }
+
+  Head head;
+  AtomicFile file;
+  RowCacheInfo info;
+  std::uint64_t written = 0;
+  std::string pending;
+  std::vector<BlockEntry> entries;
+  std::vector<std::uint32_t> starts;  // of the open block
+  std::vector<std::uint32_t> words;
+  std::vector<Key> sample;
+  std::vector<std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>> aside;
+  std::optional<HotKeys> hot;
+};
+
+RowCacheWriter::RowCacheWriter(const fs::path& path) : impl_(std::make_unique<Impl>(path)) {}
+RowCacheWriter::~RowCacheWriter() = default;
+
+void RowCacheWriter::add(const RowBuffer& rows) {
+  for (const std::size_t start : rows.starts) impl_->add(rows.words.data() + start);
+}
+
+void RowCacheWriter::commit(RowCacheInfo info) {
+  info.rows = impl_->info.rows;
+  info.keys = impl_->info.keys;
+  info.positive = impl_->info.positive;
+  impl_->info = std::move(info);
+  impl_->commit();
+}
+
+// ---- reading -----------------------------------------------------------------------------
+
+RowCache::RowCache(const fs::path& path) : path_(path), file_(path) {
+  const std::span<const std::byte> bytes = file_.bytes();
+  Head head;
+  if (bytes.size() < sizeof(Head) + sizeof(Foot)) fail("it is too short");
+  std::memcpy(&head, bytes.data(), sizeof head);
+  const Head expected;
+  if (head.magic != expected.magic) fail("it is no cache of rows");
+  if (head.byte_order != expected.byte_order) fail("it was written on another kind of machine");
+  if (head.version != expected.version) {
+    fail(
+        fmt::format("it has format {}, and this program reads {}", head.version, expected.version));
+  }
+  Foot foot;
+  const std::uint64_t foot_at = bytes.size() - sizeof foot;
+  std::memcpy(&foot, bytes.data() + foot_at, sizeof foot);
+  if (foot.tail > foot_at || foot.blocks > foot_at / sizeof(BlockEntry) ||
+      foot.hot > kMostHotKeys || foot.text > foot_at ||
+      foot.tail + foot.blocks * sizeof(BlockEntry) + foot.hot * sizeof(Key) + foot.text !=
+          foot_at ||
+      checksum(bytes.subspan(foot.tail, foot_at - foot.tail)) != foot.checksum) {
+    fail("its end is damaged");
+  }
+  const std::byte* at = bytes.data() + foot.tail;
+  std::uint64_t end = sizeof(Head);
+  for (std::uint64_t i = 0; i < foot.blocks; ++i, at += sizeof(BlockEntry)) {
+    BlockEntry entry;
+    std::memcpy(&entry, at, sizeof entry);
+    if (entry.offset != end || entry.bytes % sizeof(std::uint32_t) != 0 ||
+        entry.bytes > foot.tail - entry.offset) {
+      fail("its blocks are not where they should be");
+    }
+    end = entry.offset + entry.bytes;
+    blocks_.push_back({reinterpret_cast<const std::uint32_t*>(bytes.data() + entry.offset),
+                       entry.bytes, entry.checksum});
+  }
+  hot_.resize(foot.hot);
+  std::memcpy(hot_.data(), at, foot.hot * sizeof(Key));
+  at += foot.hot * sizeof(Key);
+  const char* text = reinterpret_cast<const char*>(at);
+  const Json json = Json::parse(text, text + foot.text, nullptr, false);
+  if (!json.is_object()) fail("its end makes no sense");
+  info_.source = json.value("source", "");
+  info_.bits = json.value("bits", 0U);
+  info_.rows = json.value("rows", std::uint64_t{0});
+  info_.keys = json.value("keys", std::uint64_t{0});
+  info_.positive = json.value("positive", std::uint64_t{0});
+  info_.bad_lines = json.value("bad_lines", std::uint64_t{0});
+  if ((info_.rows + kRowsPerBlock - 1) / kRowsPerBlock != blocks_.size()) {
+    fail("it has not as many blocks as its rows need");
+  }
+  verified_ = std::vector<std::atomic<bool>>(blocks_.size());
+}
+
+void RowCache::verify(std::uint64_t block) const {
+  const Block& entry = blocks_[block];
+  const auto* bytes = reinterpret_cast<const std::byte*>(entry.words);
+  if (checksum({bytes, entry.bytes}) != entry.checksum) {
+    fail(fmt::format("block {} does not match its checksum", block));
+  }
+  verified_[block].store(true, std::memory_order_relaxed);
+}
+
+void RowCache::fail(const std::string& how) const {
+  throw DataError("{} cannot be used: {}. Remove it: it is made again from the text",
+                  path_.string(), how);
+}
+
+}  // namespace paceline

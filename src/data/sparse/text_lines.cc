@@ -1,0 +1,145 @@
+#include "data/sparse/text_lines.h"
+
+#include <glob.h>
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+
+#include "base/error.h"
+#include "data/gzip.h"
+#include "data/sparse/mapped_file.h"
+#include "data/zstd.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What is kept beside the text, and what is left of one that was not finished.
+bool is_cache(const fs::path& file) {
+  return file.extension() == ".rows" || file.extension() == ".partial";
+}
+
+// Where the last whole line of `text` ends; 0: none does.
+std::size_t last_line_end(std::string_view text) {
+  const std::size_t found = text.rfind('\n');
+  return found == std::string_view::npos ? 0 : found + 1;
+}
+
+// Cuts what arrives piece by piece at line ends.
+class Cutter {
+ public:
+  Cutter(std::size_t file, const fs::path& path, const TakePiece& take, std::size_t piece_bytes,
+         std::size_t most_line_bytes)
+      : file_(file),
+        path_(path),
+        take_(take),
+        piece_bytes_(piece_bytes),
+        most_line_bytes_(most_line_bytes) {}
+
+  bool cut_mapped() {
+    const auto map = std::make_shared<MappedFile>(path_);
+    std::string_view rest(reinterpret_cast<const char*>(map->bytes().data()), map->bytes().size());
+    std::uint64_t done = 0;
+    while (!rest.empty()) {
+      std::size_t bytes = std::min(piece_bytes_, rest.size());
+      if (bytes < rest.size()) {
+        const std::size_t end = last_line_end(rest.substr(0, bytes));
+        bytes = end > 0 ? end : std::min(rest.find('\n', bytes), rest.size() - 1) + 1;
+        if (end == 0) expect_short(bytes);
+      }
+      done += bytes;
+      if (!take_({file_, rest.substr(0, bytes), map, done})) return false;
+      rest.remove_prefix(bytes);
+    }
+    return true;
+  }
+
+  template <typename Reader>
+  bool cut_stream(Reader& reader) {
+    std::string carry;  // the beginning of a line whose end is yet to come
+    for (bool more = true; more;) {
+      auto text = std::make_shared<std::string>(std::move(carry));
+      const std::size_t before = text->size();
+      text->resize(before + piece_bytes_);
+      const std::size_t got =
+          reader.read(std::as_writable_bytes(std::span(text->data() + before, piece_bytes_)));
+      text->resize(before + got);
+      more = got == piece_bytes_;
+      const std::size_t end = more ? last_line_end(*text) : text->size();
+      carry.assign(*text, end);
+      expect_short(carry.size());
+      const TextPiece piece{file_, std::string_view(*text).substr(0, end), text, reader.consumed()};
+      if (end > 0 && !take_(piece)) return false;
+    }
+    return true;
+  }
+
+ private:
+  void expect_short(std::size_t bytes) const {
+    if (bytes <= most_line_bytes_) return;
+    throw DataError("{} has a line of more than {} MB: is it text?", path_.string(),
+                    most_line_bytes_ >> 20);
+  }
+
+  std::size_t file_;
+  const fs::path& path_;
+  const TakePiece& take_;
+  std::size_t piece_bytes_;
+  std::size_t most_line_bytes_;
+};
+
+}  // namespace
+
+std::vector<fs::path> files_of(const std::string& pattern) {
+  std::vector<fs::path> files;
+  std::error_code error;
+  if (fs::is_directory(pattern, error)) {
+    for (const auto& entry : fs::directory_iterator(pattern)) {
+      if (entry.is_regular_file() && !is_cache(entry.path())) files.push_back(entry.path());
+    }
+    std::sort(files.begin(), files.end());
+    if (files.empty()) throw DataError("there are no files in the folder {}", pattern);
+  } else if (fs::exists(pattern, error)) {
+    files.emplace_back(pattern);
+  } else {
+    glob_t found{};
+    if (::glob(pattern.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found) == 0) {
+      files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+    }
+    ::globfree(&found);
+    if (files.empty()) throw DataError("there is no file {}", pattern);
+  }
+  return files;
+}
+
+void for_each_piece(const std::vector<fs::path>& files, const TakePiece& take,
+                    std::size_t piece_bytes, std::size_t most_line_bytes) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    Cutter cutter(i, files[i], take, piece_bytes, most_line_bytes);
+    bool more = true;
+    if (ZstdReader::is_one(files[i])) {
+      ZstdReader reader(files[i]);
+      more = cutter.cut_stream(reader);
+    } else {
+      GzipReader reader(files[i]);
+      more = reader.compressed() ? cutter.cut_stream(reader) : cutter.cut_mapped();
+    }
+    if (!more) return;
+  }
+}
+
+std::string first_line(const std::vector<fs::path>& files) {
+  std::string found;
+  const auto look = [&found](const TextPiece& piece) {
+    for_each_line(piece.text, [&](std::string_view line) {
+      if (found.empty() && line.find_first_not_of(" \t") != std::string_view::npos) found = line;
+    });
+    return found.empty();
+  };
+  for_each_piece(files, look, std::size_t{64} << 10);
+  return found;
+}
+
+}  // namespace paceline

@@ -1,0 +1,306 @@
+// A run on sparse rows whose workers are threads that share a table and wait for nobody.
+#include <atomic>
+#include <csignal>
+#include <mutex>
+#include <thread>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "base/process.h"
+#include "base/signals.h"
+#include "checkpoint/checkpoint.h"
+#include "data/open.h"
+#include "optim/rows/hot_rows.h"
+#include "optim/rows/learn_rows.h"
+#include "train/journal.h"
+#include "train/parts.h"
+#include "train/placement.h"
+#include "train/run.h"
+
+namespace paceline {
+namespace {
+
+RowRule rule_of(const RunConfig& config) {
+  RowRule rule;
+  rule.kind = config.optimizer.kind;
+  rule.loss = config.model.name == "regression" ? SparseLinear::Kind::kRegression
+                                                : SparseLinear::Kind::kLogistic;
+  rule.rate = static_cast<float>(config.schedule.rate);
+  rule.l1 = static_cast<float>(config.optimizer.l1);
+  rule.l2 = static_cast<float>(config.optimizer.decay);
+  rule.epsilon = static_cast<float>(config.optimizer.epsilon);
+  rule.beta = static_cast<float>(config.optimizer.beta);
+  return rule;
+}
+
+struct Tested {
+  Loss loss;
+  double area = 0.5;
+};
+
+class RowRun {
+ public:
+  RowRun(const RunConfig& config, Reporter& reporter)
+      : config_(config),
+        reporter_(reporter),
+        parts_(make_parts(config)),
+        rule_(rule_of(config)),
+        train_(open_rows(config.data, Split::kTrain)),
+        test_(open_rows(config.data, Split::kTest)),
+        journal_(config, parts_.grid, -1),
+        table_(parts_.chunks.floats()) {
+    load();
+  }
+
+  void run() {
+    const SignalWatcher signals({SIGINT, SIGTERM, SIGHUP}, [this](int) { stopping_ = true; });
+    const std::uint64_t first = next_step_;
+    journal_.begun(parts_.grid.examples_before(first));
+    examples_at_start_ = parts_.grid.examples_before(first);
+    while (next_step_ < parts_.last_version && !stopping_) train_epoch();
+    finish(first);
+  }
+
+ private:
+  // Until the end of the epoch, or until somebody stops it.
+  void train_epoch() {
+    const std::uint64_t per_epoch = parts_.grid.steps_per_epoch();
+    const std::uint64_t end = (next_step_ / per_epoch + 1) * per_epoch;
+    HotRows hot(train_->hot(), table_.rows(), config_.workers > 1);
+    std::vector<std::thread> threads;
+    std::atomic<std::uint64_t> running = config_.workers;
+    for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
+      threads.emplace_back([&, rank] {
+        try {
+          take_place(config_, place_worker(config_, "worker" + std::to_string(rank)));
+          learn(hot, end);
+        } catch (...) {
+          fail(std::current_exception());
+        }
+        --running;
+      });
+    }
+    while (running > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      show_progress();
+    }
+    for (std::thread& thread : threads) thread.join();
+    hot.put_back(table_.rows());
+    next_step_ = std::min<std::uint64_t>(next_step_, end);
+    if (next_step_ == end && !failure_) end_epoch();
+  }
+
+  void learn(HotRows& hot, std::uint64_t end) {
+    HotRows::Copy mine(hot);
+    std::vector<std::uint64_t> examples;
+    std::vector<const std::uint32_t*> rows;
+    RowRule rule = rule_;
+    while (!stopping_) {
+      const std::uint64_t step = next_step_.fetch_add(1, std::memory_order_relaxed);
+      if (step >= end) break;
+      const Range positions = parts_.grid.positions(step);
+      examples.resize(positions.size());
+      rows.resize(positions.size());
+      parts_.order.examples(parts_.grid.epoch_of(step), positions, examples);
+      for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = train_->row(examples[i]);
+      rule.rate = static_cast<float>(
+          parts_.schedule.rate(static_cast<double>(parts_.grid.examples_before(step))));
+      const Loss loss = learn_rows(rule, rows, {table_.rows().data(), mine.rows()});
+      mine.merge();
+      if (!std::isfinite(loss.sum)) throw DivergedError(fmt::format("the loss of step {}", step));
+      const std::lock_guard lock(mutex_);
+      epoch_loss_ += loss;
+    }
+  }
+
+  void fail(std::exception_ptr failure) {
+    const std::lock_guard lock(mutex_);
+    if (!failure_) failure_ = std::move(failure);
+    stopping_ = true;
+  }
+
+  void end_epoch() {
+    const std::uint64_t version = next_step_;
+    const Loss loss = std::exchange(epoch_loss_, {});
+    wire::Complete sums;
+    sums.set_version(version);
+    sums.set_pinned(true);
+    sums.set_loss(loss.sum);
+    sums.set_weight(loss.weight);
+    sums.set_correct(loss.correct);
+    sums.set_predictions(loss.predictions);
+    sums.set_examples(loss.examples);
+    journal_.progress(parts_.grid.examples_before(version), sums);
+    const Tested tested = test();
+    wire::Evaluated evaluated;
+    evaluated.set_version(version);
+    evaluated.set_epoch(version / parts_.grid.steps_per_epoch() - 1);
+    evaluated.set_loss(tested.loss.mean());
+    evaluated.set_accuracy(tested.loss.accuracy());
+    evaluated.set_examples(tested.loss.examples);
+    if (rule_.loss == SparseLinear::Kind::kLogistic) {
+      evaluated.set_f1(tested.loss.f1());
+      evaluated.set_auc(tested.area);
+    }
+    journal_.evaluated(evaluated);
+    reporter_.epoch({evaluated.epoch() + 1, config_.epochs, loss.mean(), tested.loss.mean(),
+                     tested.loss.accuracy(), from_seconds(journal_.epoch_seconds(version))});
+    const bool due =
+        config_.checkpoint_every > 0 && (evaluated.epoch() + 1) % config_.checkpoint_every == 0;
+    if (due || version == parts_.last_version) save(version);
+  }
+
+  // With all cores: nobody learns meanwhile.
+  Tested test() {
+    const std::uint64_t count = test_->info().rows;
+    std::vector<TableRow> hot;
+    for (const Key key : test_->hot()) hot.push_back(table_.rows()[key]);
+    std::vector<float> scores(count);
+    std::vector<float> labels(count);
+    std::vector<std::thread> threads;
+    for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
+      threads.emplace_back([&, part = even_part(count, config_.workers, rank)] {
+        try {
+          std::vector<const std::uint32_t*> rows;
+          for (std::uint64_t i = part.begin; i < part.end; ++i) {
+            rows.push_back(test_->row(i));
+            labels[i] = row_at(rows.back()).label;
+          }
+          score_rows(rule_, rows, {table_.rows().data(), hot.data()},
+                     std::span(scores).subspan(part.begin, part.size()));
+        } catch (...) {
+          fail(std::current_exception());
+        }
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    Tested tested;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      count_loss(rule_.loss, scores[i], labels[i], tested.loss);
+    }
+    if (rule_.loss == SparseLinear::Kind::kLogistic) tested.area = area_under_curve(scores, labels);
+    return tested;
+  }
+
+  // ---- checkpoints: the weights, then what the optimizer keeps ---------------------------
+
+  void save(std::uint64_t version) {
+    write_checkpoint(checkpoint_path(config_.run_dir, version),
+                     checkpoint_info(config_, parts_, version),
+                     [this](std::uint64_t vector, Range floats, std::span<float> out) {
+                       const auto rows = table_.rows().subspan(floats.begin, floats.size());
+                       const bool ftrl = rule_.kind == OptimizerKind::kFtrl;
+                       for (std::size_t i = 0; i < rows.size(); ++i) {
+                         if (vector == 0) out[i] = weight_of(rule_, rows[i]);
+                         if (vector == 1) out[i] = ftrl ? rows[i].a : rows[i].b;
+                         if (vector == 2) out[i] = rows[i].b;
+                       }
+                     });
+    prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
+  }
+
+  void load() {
+    if (config_.resume.empty()) return;
+    const std::filesystem::path checkpoint = find_checkpoint(config_.resume);
+    const CheckpointReader reader(checkpoint);
+    next_step_ = reader.info().version;
+    journal_.resumed(checkpoint, next_step_);
+    const bool with_state = reader.info().optimizer == name_of(config_.optimizer.kind);
+    const bool ftrl = rule_.kind == OptimizerKind::kFtrl;
+    if (ftrl && !with_state) {
+      throw ConfigError("cannot go on from {} with ftrl: it was made with {}", checkpoint.string(),
+                        reader.info().optimizer);
+    }
+    std::vector<float> values(std::size_t{1} << 20);
+    const auto fill = [&](std::uint64_t vector, float TableRow::*field) {
+      for (std::uint64_t at = 0; at < table_.rows().size(); at += values.size()) {
+        const Range part{at, std::min<std::uint64_t>(at + values.size(), table_.rows().size())};
+        const auto some = std::span(values).first(part.size());
+        reader.read(vector, part, some);
+        for (std::size_t i = 0; i < some.size(); ++i) {
+          if (some[i] != 0) table_.rows()[at + i].*field = some[i];
+        }
+      }
+    };
+    fill(ftrl ? 1 : 0, &TableRow::a);
+    if (with_state && reader.info().slots > 0) fill(ftrl ? 2 : 1, &TableRow::b);
+  }
+
+  // ---- what people see -------------------------------------------------------------------
+
+  void show_progress() {
+    Loss loss;
+    {
+      const std::lock_guard lock(mutex_);
+      loss = epoch_loss_;
+    }
+    if (loss.examples == 0) return;
+    const std::uint64_t before = next_step_ / parts_.grid.steps_per_epoch() * parts_.grid.examples;
+    const std::uint64_t done =
+        std::min(before + loss.examples, parts_.grid.examples * config_.epochs);
+    const double elapsed = journal_.elapsed();
+    const std::uint64_t total = parts_.grid.examples * config_.epochs;
+    const double rate =
+        elapsed > 0 ? static_cast<double>(done - std::min(done, examples_at_start_)) / elapsed : 0;
+    const Duration eta =
+        rate > 0 ? from_seconds(static_cast<double>(total - done) / rate) : Duration::zero();
+    reporter_.progress({std::min(config_.epochs, done / parts_.grid.examples + 1), config_.epochs,
+                        done, total, rate, loss.mean(), eta});
+  }
+
+  void finish(std::uint64_t first) {
+    const std::uint64_t version = next_step_;
+    std::string error;
+    if (failure_) {
+      try {
+        std::rethrow_exception(failure_);
+      } catch (const std::exception& failure) {
+        error = failure.what();
+      }
+    } else if (version < parts_.last_version) {
+      error = "interrupted";
+      if (version > first) save(version);
+    }
+    const Usage usage = usage_of_this_process();
+    nlohmann::json roles = nlohmann::json::array();
+    roles.push_back({{"name", "local"},
+                     {"role", "local"},
+                     {"cpu_seconds", usage.cpu_seconds},
+                     {"peak_rss_bytes", usage.peak_rss_bytes},
+                     {"bytes_in", 0},
+                     {"bytes_out", 0}});
+    reporter_.summary(
+        journal_.summary(parts_.grid.examples_before(version), std::move(roles), error));
+    if (failure_) std::rethrow_exception(failure_);
+    if (!error.empty()) throw Interrupted(error);
+  }
+
+  RunConfig config_;
+  Reporter& reporter_;
+  RunParts parts_;
+  RowRule rule_;
+  std::shared_ptr<const RowCache> train_;
+  std::shared_ptr<const RowCache> test_;
+  Journal journal_;
+  RowTable table_;
+  std::atomic<std::uint64_t> next_step_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::uint64_t examples_at_start_ = 0;
+  std::mutex mutex_;  // guards the two below
+  Loss epoch_loss_;
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+bool trains_rows(const RunConfig& config) {
+  return config.data.name == "rows" && config.exchange == ExchangeKind::kLocal &&
+         config.mode == Mode::kAsync;
+}
+
+void train_rows_with_threads(const RunConfig& config, Reporter& reporter) {
+  start_logging("local", config.run_dir / "logs" / "local.log", config.log_level);
+  RowRun(config, reporter).run();
+}
+
+}  // namespace paceline
