@@ -9,7 +9,7 @@
 // are places in this list: whoever trains keeps their weights side by side, in the cache of a
 // core, and need not share a line of memory with other cores at every row.
 //
-// docs/formats.md describes the bytes. Numbers are little-endian.
+// Numbers are little-endian.
 #pragma once
 
 #include <atomic>
