@@ -127,7 +127,7 @@ class MadeUpClicks {
 
   static double hidden_weight(std::uint32_t key) {
     paceline::Random random(paceline::random_bits(kClickSeed, {4, key}));
-    return kSpread * random.normal();
+    return (key < kClickNumbers ? kNumberSpread : kWordSpread) * random.normal();
   }
 
   static double score_of(const Click& click) {
@@ -154,7 +154,10 @@ class MadeUpClicks {
     }
   }
 
-  static constexpr double kSpread = 0.35;  // of the hidden weights
+  // Of the hidden weights. Words are many and rare, so much of what they say cannot be learned from
+  // a million rows; with these, LIBLINEAR ends at a test loss of about 0.44.
+  static constexpr double kNumberSpread = 0.55;
+  static constexpr double kWordSpread = 0.24;
   std::vector<Field> fields_;
   double bias_ = 0;
 };

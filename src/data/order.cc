@@ -1,6 +1,7 @@
 #include "data/order.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -29,16 +30,46 @@ class ShuffledBlocks {
                          .below((blocks_ + slots_ - 1) / slots_)),
         block_in_slot_(random_bits(seed_, {kBlockSlots, epoch}), blocks_) {}
 
-  std::uint64_t example(std::uint64_t position) const {
-    const std::uint64_t window_rows = slots_ * block_;
-    std::uint64_t window = std::min(position / window_rows, tail_window_);
-    std::uint64_t begin = window * window_rows;
-    if (position >= tail_window_ * window_rows + rows(tail_window_)) {
-      window = (position - tail_) / window_rows;
-      begin = window * window_rows + tail_;
+  // One of the windows, with all that its positions have in common.
+  class Window {
+   public:
+    bool has(std::uint64_t position) const { return position >= begin_ && position < end_; }
+    std::uint64_t example(std::uint64_t position) const {
+      const std::uint64_t row = shuffled_.apply(position - begin_);
+      const std::uint64_t slot = row / block_;
+      // Its blocks lie one after the other, then the tail.
+      return slot < blocks_.size() ? blocks_[slot] + row % block_
+                                   : tail_ + (row - blocks_.size() * block_);
     }
-    const Permutation shuffled(random_bits(seed_, {kRows, epoch_, window}), rows(window));
-    return example_in(window, shuffled.apply(position - begin));
+
+   private:
+    friend class ShuffledBlocks;
+    Window(std::uint64_t begin, std::uint64_t rows, std::uint64_t block, Permutation shuffled)
+        : begin_(begin), end_(begin + rows), block_(block), shuffled_(shuffled) {}
+
+    std::uint64_t begin_;
+    std::uint64_t end_;
+    std::uint64_t block_;
+    Permutation shuffled_;
+    std::vector<std::uint64_t> blocks_;  // the first example of each
+    std::uint64_t tail_ = 0;             // the first of the tail
+  };
+
+  Window window_of(std::uint64_t position) const {
+    const std::uint64_t window_rows = slots_ * block_;
+    std::uint64_t number = std::min(position / window_rows, tail_window_);
+    std::uint64_t begin = number * window_rows;
+    if (position >= tail_window_ * window_rows + rows(tail_window_)) {
+      number = (position - tail_) / window_rows;
+      begin = number * window_rows + tail_;
+    }
+    const std::uint64_t seed = random_bits(seed_, {kRows, epoch_, number});
+    Window window(begin, rows(number), block_, Permutation(seed, rows(number)));
+    for (std::uint64_t slot = 0; slot < slots(number); ++slot) {
+      window.blocks_.push_back(block_in_slot_.apply(number * slots_ + slot) * block_);
+    }
+    window.tail_ = blocks_ * block_;
+    return window;
   }
 
  private:
@@ -47,12 +78,6 @@ class ShuffledBlocks {
   }
   std::uint64_t rows(std::uint64_t window) const {
     return slots(window) * block_ + (window == tail_window_ ? tail_ : 0);
-  }
-  // Row `row` of a window as it lies: its blocks one after the other, then the tail.
-  std::uint64_t example_in(std::uint64_t window, std::uint64_t row) const {
-    const std::uint64_t before_tail = slots(window) * block_;
-    if (row >= before_tail) return blocks_ * block_ + (row - before_tail);
-    return block_in_slot_.apply(window * slots_ + row / block_) * block_ + row % block_;
   }
 
   std::uint64_t seed_;
@@ -96,7 +121,11 @@ void Order::examples(std::uint64_t epoch, Range positions, std::span<std::uint64
     }
     case OrderKind::kBlocks: {
       const ShuffledBlocks shuffled(options_, examples_, epoch);
-      return fill([&](std::uint64_t position) { return shuffled.example(position); });
+      ShuffledBlocks::Window window = shuffled.window_of(positions.begin);
+      return fill([&](std::uint64_t position) {
+        if (!window.has(position)) window = shuffled.window_of(position);
+        return window.example(position);
+      });
     }
     case OrderKind::kSequential:
       return fill([](std::uint64_t position) { return position; });

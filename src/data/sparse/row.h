@@ -4,9 +4,9 @@
 //
 //   label (a float) · how many keys · how many of them have a value · keys · values
 //
-// The values belong to the first keys; that of the others is 1. A key is the number of a
-// feature, or, with its highest bit set, a place in the list of hot keys: features that many
-// rows have, see row_cache.h.
+// The values belong to the first keys; that of the others is 1. No key occurs twice. A key is the
+// number of a feature, or, with its highest bit set, a place in the list of hot keys: features that
+// many rows have, see row_cache.h.
 #pragma once
 
 #include <bit>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "base/random.h"
 
@@ -122,7 +123,9 @@ class RowParser::Row {
   }
   void add(Key key) { ones_.push_back(key); }
 
-  void append_to(RowBuffer& rows) const {
+  // A key that occurs twice has the sum of its values.
+  void append_to(RowBuffer& rows) {
+    if (!each_once()) merge();
     rows.starts.push_back(rows.words.size());
     const std::size_t keys = with_value_.size() + ones_.size();
     rows.words.resize(rows.words.size() + row_words(keys, values_.size()));
@@ -136,10 +139,26 @@ class RowParser::Row {
   }
 
  private:
+  bool each_once() {
+    sorted_.assign(with_value_.begin(), with_value_.end());
+    sorted_.insert(sorted_.end(), ones_.begin(), ones_.end());
+    std::sort(sorted_.begin(), sorted_.end());
+    return std::adjacent_find(sorted_.begin(), sorted_.end()) == sorted_.end();
+  }
+
+  void merge() {
+    std::map<Key, float> sums;
+    for (std::size_t i = 0; i < with_value_.size(); ++i) sums[with_value_[i]] += values_[i];
+    for (const Key key : ones_) sums[key] += 1;
+    begin();
+    for (const auto& [key, value] : sums) add(key, value);
+  }
+
   float label_ = 0;
   std::vector<Key> with_value_;
   std::vector<float> values_;
   std::vector<Key> ones_;
+  std::vector<Key> sorted_;
 };
 
 RowFormat guess_format(std::string_view line) {

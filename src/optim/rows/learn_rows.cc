@@ -1,6 +1,7 @@
 #include "optim/rows/learn_rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -8,6 +9,8 @@
 #include "base/buffer.h"
 #include "base/error.h"
 
+// Scratch memory is for vectors of a known length.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "optim/rows/learn_rows.cc"
 #include <hwy/foreach_target.h>  // compiles what follows once per instruction set
@@ -18,58 +21,49 @@ namespace paceline {
 namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Floats = hn::ScalableTag<float>;
+// A row of the table is a word of 64 bits; vectors of floats have as many lanes.
+using Words = hn::ScalableTag<std::uint64_t>;
+using Floats = hn::Rebind<float, Words>;
 using Vec = hn::Vec<Floats>;
+constexpr std::size_t kLanes = hn::MaxLanes(Words());
 
 // How many rows ahead memory is asked for: first the row, then the table's rows of its keys.
 constexpr std::size_t kRowsAhead = 24;
 constexpr std::size_t kKeysAhead = 8;
 
-// One row's keys, side by side. The length is a multiple of a vector's.
+// The table's rows of one example's keys, side by side, and the keys' values. The length is a
+// multiple of a vector's; what is behind the last key has the value 0.
 struct Gathered {
-  float* pairs;   // a and b of each key
-  float* values;  // of each key
+  std::uint64_t* rows;
+  float* values;
   std::size_t count;
   std::size_t padded;
 };
 
 struct GatherScratch {
-  Buffer pairs;
-  Buffer values;
+  Buffer memory;
+  std::size_t room = 0;
 
-  Gathered of(std::size_t count, std::size_t lanes) {
-    const std::size_t padded = (count + lanes - 1) / lanes * lanes;
-    if (values.size() < padded * sizeof(float)) {
-      pairs = Buffer(4 * padded * sizeof(float));
-      values = Buffer(2 * padded * sizeof(float));
+  Gathered of(std::size_t count) {
+    const std::size_t padded = (count + kLanes - 1) / kLanes * kLanes;
+    if (room < padded) {
+      room = 2 * padded;
+      memory = Buffer::zeros(room * (sizeof(std::uint64_t) + sizeof(float)));
     }
-    return {pairs.as_floats().data(), values.as_floats().data(), count, padded};
+    auto* rows = reinterpret_cast<std::uint64_t*>(memory.data());
+    return {rows, reinterpret_cast<float*>(rows + room), count, padded};
   }
 };
 
-inline void prefetch_row(const std::uint32_t* row) {
+// Inlined by force: a call of a function that does nothing but this would be left out.
+HWY_INLINE void prefetch_row(const std::uint32_t* row) {
   for (int line = 0; line < 4; ++line) __builtin_prefetch(row + 16 * line);
 }
 
 template <int kWrite>
-inline void prefetch_keys(const std::uint32_t* words, const TableView& table) {
+HWY_INLINE void prefetch_keys(const std::uint32_t* words, const TableView& table) {
   const RowView row = row_at(words);
   for (const Key key : row.keys) __builtin_prefetch(table.row(key), kWrite);
-}
-
-inline Gathered gather(const RowView& row, const TableView& table, GatherScratch& scratch) {
-  const Floats f;
-  const Gathered all = scratch.of(row.keys.size(), hn::Lanes(f));
-  for (std::size_t i = 0; i < all.count; ++i) {
-    const TableRow value = load(table.row(row.keys[i]));
-    all.pairs[2 * i] = value.a;
-    all.pairs[2 * i + 1] = value.b;
-  }
-  std::fill(all.pairs + 2 * all.count, all.pairs + 2 * all.padded, 0.0F);
-  float* at = std::copy(row.values.begin(), row.values.end(), all.values);
-  std::fill(at, all.values + all.count, 1.0F);
-  std::fill(all.values + all.count, all.values + all.padded, 0.0F);
-  return all;
 }
 
 struct Constants {
@@ -96,25 +90,46 @@ inline Vec weights(Vec a, Vec b, const Constants& c) {
 }
 
 template <OptimizerKind kKind>
-inline float dot(const Gathered& all, const Constants& c) {
-  const Floats f;
-  Vec sum = hn::Zero(f);
-  for (std::size_t i = 0; i < all.padded; i += hn::Lanes(f)) {
-    Vec a, b;
-    hn::LoadInterleaved2(f, all.pairs + 2 * i, a, b);
-    sum = hn::MulAdd(weights<kKind>(a, b, c), hn::Load(f, all.values + i), sum);
-  }
-  return hn::GetLane(hn::SumOfLanes(f, sum));
+inline float weight(TableRow row, const RowRule& rule) {
+  return kKind == OptimizerKind::kFtrl ? weight_of(rule, row) : row.a;
 }
 
-// Turns the pairs into what is to be added to each.
+// The score. Keys are read one by one: the example before has changed some of these rows, and
+// what it has just written reaches a single load at once, but a vector only from the cache. By the
+// time that the slope of the loss is known, vectors can read what is put side by side here.
+template <OptimizerKind kKind>
+inline float gather(const RowView& row, const RowRule& rule, const TableView& table,
+                    const Gathered& all) {
+  const auto take = [&](std::size_t i, float value) HWY_ATTR {
+    const TableRow at = load(table.row(row.keys[i]));
+    all.rows[i] = std::bit_cast<std::uint64_t>(at);
+    all.values[i] = value;
+    return weight<kKind>(at, rule) * value;
+  };
+  float sums[4] = {};  // so that additions need not wait for each other
+  std::size_t i = 0;
+  for (; i < row.values.size(); ++i) sums[0] += take(i, row.values[i]);
+  for (; i + 4 <= all.count; i += 4) {
+    sums[0] += take(i, 1);
+    sums[1] += take(i + 1, 1);
+    sums[2] += take(i + 2, 1);
+    sums[3] += take(i + 3, 1);
+  }
+  for (; i < all.count; ++i) sums[0] += take(i, 1);
+  for (; i < all.padded; ++i) all.values[i] = 0;
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+// Fills `rows` with what each becomes.
 template <OptimizerKind kKind>
 inline void changes(const Gathered& all, float slope, const RowRule& rule, const Constants& c) {
   const Floats f;
   const Vec slopes = hn::Set(f, slope);
-  for (std::size_t i = 0; i < all.padded; i += hn::Lanes(f)) {
-    Vec a, b;
-    hn::LoadInterleaved2(f, all.pairs + 2 * i, a, b);
+  for (std::size_t i = 0; i < all.padded; i += kLanes) {
+    const hn::RebindToUnsigned<Floats> bits;
+    const auto row = hn::Load(Words(), all.rows + i);
+    const Vec a = hn::BitCast(f, hn::TruncateTo(bits, row));
+    const Vec b = hn::BitCast(f, hn::TruncateTo(bits, hn::ShiftRight<32>(row)));
     const Vec w = weights<kKind>(a, b, c);
     Vec g = hn::Mul(slopes, hn::Load(f, all.values + i));
     Vec by_a, by_b;
@@ -137,7 +152,9 @@ inline void changes(const Gathered& all, float slope, const RowRule& rule, const
         by_a = hn::Sub(hn::CopySign(hn::Max(size, hn::Zero(f)), moved), w);
       }
     }
-    hn::StoreInterleaved2(by_a, by_b, f, all.pairs + 2 * i);
+    const auto new_a = hn::PromoteTo(Words(), hn::BitCast(bits, hn::Add(a, by_a)));
+    const auto new_b = hn::PromoteTo(Words(), hn::BitCast(bits, hn::Add(b, by_b)));
+    hn::Store(hn::Or(new_a, hn::ShiftLeft<32>(new_b)), Words(), all.rows + i);
   }
 }
 
@@ -153,16 +170,12 @@ Loss learn(const RowRule& rule, RowPointers rows, const TableView& table) {
     if (i + kRowsAhead < rows.size()) prefetch_row(rows[i + kRowsAhead]);
     if (i + kKeysAhead < rows.size()) prefetch_keys<1>(rows[i + kKeysAhead], table);
     const RowView row = row_at(rows[i]);
-    const Gathered all = gather(row, table, scratch);
-    const float score = dot<kKind>(all, c);
+    const Gathered all = scratch.of(row.keys.size());
+    const float score = gather<kKind>(row, rule, table, all);
     count_loss(rule.loss, score, row.label, loss);
     changes<kKind>(all, slope_of(rule.loss, score, row.label), rule, c);
-    for (std::size_t k = 0; k < all.count; ++k) {  // a key may occur twice
-      TableRow* at = table.row(row.keys[k]);
-      TableRow value = load(at);
-      value.a += all.pairs[2 * k];
-      value.b += all.pairs[2 * k + 1];
-      store(at, value);
+    for (std::size_t k = 0; k < all.count; ++k) {
+      store(table.row(row.keys[k]), std::bit_cast<TableRow>(all.rows[k]));
     }
   }
   return loss;
@@ -171,11 +184,11 @@ Loss learn(const RowRule& rule, RowPointers rows, const TableView& table) {
 template <OptimizerKind kKind>
 void score(const RowRule& rule, RowPointers rows, const TableView& table, float* scores) {
   thread_local GatherScratch scratch;
-  const Constants c = constants_of(rule);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i + kRowsAhead < rows.size()) prefetch_row(rows[i + kRowsAhead]);
     if (i + kKeysAhead < rows.size()) prefetch_keys<0>(rows[i + kKeysAhead], table);
-    scores[i] = dot<kKind>(gather(row_at(rows[i]), table, scratch), c);
+    const RowView row = row_at(rows[i]);
+    scores[i] = gather<kKind>(row, rule, table, scratch.of(row.keys.size()));
   }
 }
 

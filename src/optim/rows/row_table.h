@@ -23,7 +23,7 @@ struct alignas(8) TableRow {
 };
 static_assert(std::atomic_ref<TableRow>::is_always_lock_free);
 
-// Zeros at first; memory that is never written to costs nothing.
+// Zeros at first.
 class RowTable {
  public:
   explicit RowTable(std::uint64_t rows);  // throws ResourceError
@@ -41,14 +41,22 @@ class RowTable {
 };
 
 // Rows as somebody sees them: those of hot keys are apart.
-struct TableView {
-  TableRow* rows = nullptr;
-  TableRow* hot = nullptr;
+class TableView {
+ public:
+  TableView(TableRow* rows, TableRow* hot)
+      : rows_(reinterpret_cast<std::uintptr_t>(rows)),
+        to_hot_(reinterpret_cast<std::uintptr_t>(hot) - rows_) {}
 
+  // Without a branch, which nobody could predict.
   TableRow* row(Key key) const {
-    TableRow* const bases[2] = {rows, hot};
-    return bases[key >> 31] + (key & ~kHotBit);
+    const std::uintptr_t to_place = to_hot_ & (std::uintptr_t{0} - (key >> 31));
+    return reinterpret_cast<TableRow*>(rows_ + to_place +
+                                       sizeof(TableRow) * std::uintptr_t{key & ~kHotBit});
   }
+
+ private:
+  std::uintptr_t rows_;
+  std::uintptr_t to_hot_;
 };
 
 inline TableRow load(TableRow* row) {

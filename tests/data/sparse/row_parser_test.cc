@@ -52,6 +52,16 @@ TEST(LibsvmRows, HaveTheirIndicesAsKeys) {
   EXPECT_TRUE(parsed_row(RowFormat::kLibsvm, "0").features.empty());
 }
 
+TEST(LibsvmRows, AKeyThatOccursTwiceHasTheSum) {
+  RowBuffer rows;
+  ASSERT_EQ(RowParser({RowFormat::kLibsvm, RowTarget::kClass, kBits})
+                .parse("1 5:1 3:0.5 5:2 3:-0.5", rows),
+            nullptr);
+  const RowView row = row_at(rows.words.data());
+  EXPECT_THAT(row.keys, ElementsAre(5, kConstant));
+  EXPECT_THAT(row.values, ElementsAre(3.0F));
+}
+
 TEST(LibsvmRows, NumbersAreReadAsTheyAreWritten) {
   for (const char* text : {"0.1", "-7.125", "123456.75", "1e-3", "3.4e17", "0.000000000000001",
                            ".5", "5.", "123456789012345678901234567890e-20"}) {
