@@ -51,8 +51,16 @@ void as_good(const Sample& ours, const Sample& peer) {
   }
 }
 
-Sides::ClickRun passes(const char* count, const char* workers, bool one_core, bool fresh) {
-  return {{"--epochs", count, "--workers", workers, "--checkpoint-every", "0"}, one_core, fresh};
+// As the bare loop learns.
+Sides::ClickRun pass(const char* workers, bool one_core) {
+  return {{"--epochs", "1", "--workers", workers, "--optimizer", "adagrad", "--rate", "0.1"},
+          one_core,
+          false};
+}
+
+// As well as we can.
+Sides::ClickRun passes(const char* count, bool fresh) {
+  return {{"--epochs", count, "--workers", "2"}, false, fresh};
 }
 
 Figure cache(const Sides& sides) {
@@ -63,7 +71,7 @@ Figure cache(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kOursByPeer,
           .side_unit = "rows/s",
-          .ours = {"paceline", sides.clicks(passes("1", "1", true, false), rows_per_second)},
+          .ours = {"paceline", sides.clicks(pass("1", true), rows_per_second)},
           .peer = {"bare", sides.program({"clicks_bench", {"bare"}, "rows_per_second", 1, true})},
           .pairs = 5};
 }
@@ -76,8 +84,8 @@ Figure cores(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kOursByPeer,
           .side_unit = "rows/s",
-          .ours = {"two", sides.clicks(passes("1", "2", false, false), rows_per_second)},
-          .peer = {"one", sides.clicks(passes("1", "1", true, false), rows_per_second)},
+          .ours = {"two", sides.clicks(pass("2", false), rows_per_second)},
+          .peer = {"one", sides.clicks(pass("1", true), rows_per_second)},
           .pairs = 5};
 }
 
@@ -89,7 +97,7 @@ Figure vs_sgd(const Sides& sides, const Measure& sgd) {
           .unit = "×",
           .relation = Relation::kOursByPeer,
           .side_unit = "rows/s",
-          .ours = {"paceline", sides.clicks(passes("1", "1", true, false), rows_per_second)},
+          .ours = {"paceline", sides.clicks(pass("1", true), rows_per_second)},
           .peer = {"sklearn", sgd},
           .pairs = 3};
 }
@@ -103,7 +111,7 @@ Figure from_text(const Sides& sides, const std::string& name, const std::string&
           .unit = "×",
           .relation = Relation::kPeerByOurs,
           .side_unit = "s",
-          .ours = {"paceline", sides.clicks(passes("2", "2", false, true), process_seconds)},
+          .ours = {"paceline", sides.clicks(passes("2", true), process_seconds)},
           .peer = peer,
           .agree = as_good,
           .pairs = 3};
@@ -117,7 +125,7 @@ Figure quality(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kOursAlone,
           .side_unit = "×",
-          .ours = {"paceline", sides.clicks(passes("3", "2", false, false), loss_against_hidden)},
+          .ours = {"paceline", sides.clicks(passes("3", false), loss_against_hidden)},
           .pairs = 3};
 }
 

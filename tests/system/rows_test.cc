@@ -58,7 +58,7 @@ TEST_F(RowsRun, LearnsWithAnyOptimizerAndNumberOfThreads) {
   for (const auto& [name, more] : std::vector<std::pair<std::string, Arguments>>{
            {"one", {"--workers", "1"}},
            {"two", {"--workers", "2"}},
-           {"ftrl", {"--optimizer", "ftrl"}},
+           {"adagrad", {"--optimizer", "adagrad"}},
            {"sgd", {"--optimizer", "sgd", "--rate", "0.1"}}}) {
     const Result result = paceline(clicks(name, more));
     ASSERT_EQ(result.code, 0) << name << ":\n" << result.output;
@@ -92,7 +92,7 @@ TEST_F(RowsRun, IsTestedPredictedAndWrittenDown) {
 
 TEST_F(RowsRun, L1LeavesFewWeights) {
   const auto weights_with = [&](const std::string& l1) {
-    EXPECT_EQ(paceline(clicks(l1, {"--optimizer", "ftrl", "--l1", l1})).code, 0);
+    EXPECT_EQ(paceline(clicks(l1, {"--l1", l1})).code, 0);
     EXPECT_EQ(paceline({"export", path(l1).string(), path("weights.tsv").string()}).code, 0);
     return split(read_text(path("weights.tsv")), '\n').size();
   };
@@ -122,7 +122,7 @@ TEST_F(RowsRun, LearnsNumbers) {
 
 // Of the same steps, however many take part and wherever the table is.
 TEST_F(RowsRun, SynchronousRunsAgree) {
-  const Arguments sync = {"--mode", "sync", "--epochs", "2", "--rate", "0.5"};
+  const Arguments sync = {"--mode", "sync", "--epochs", "2"};
   const auto with = [&](Arguments more) {
     more.insert(more.begin(), sync.begin(), sync.end());
     return more;
