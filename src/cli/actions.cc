@@ -1,6 +1,5 @@
 #include "cli/actions.h"
 
-#include <cmath>
 #include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -21,6 +20,7 @@
 #include "data/known_sets.h"
 #include "data/sparse/text_lines.h"
 #include "lab/bench.h"
+#include "model/linear/sparse_linear.h"
 #include "model/registry.h"
 #include "train/ideal.h"
 #include "train/loop.h"
@@ -299,15 +299,11 @@ void predict_rows(const Loaded& loaded, const std::filesystem::path& input,
       if (const char* wrong = parser.parse(line, rows)) {
         throw DataError("{}:{}: {}", files[piece.file].string(), lines[piece.file], wrong);
       }
-      const RowView row = row_at(rows.words.data());
-      float score = 0;
-      for (std::size_t k = 0; k < row.keys.size(); ++k) {
-        score += row.value(k) * loaded.parameters[row.keys[k]];
-      }
+      const float score = score_of(row_at(rows.words.data()), loaded.parameters);
       if (numbers) {
         predictions.numbers.push_back(score);
       } else {
-        const float positive = 1 / (1 + std::exp(-score));
+        const float positive = probability_of(score);
         predictions.probabilities.insert(predictions.probabilities.end(), {1 - positive, positive});
       }
     });

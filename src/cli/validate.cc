@@ -7,6 +7,8 @@
 #include "cli/settings.h"
 #include "cluster/hosts.h"
 #include "model/registry.h"
+#include "train/parts.h"
+#include "train/run.h"
 
 namespace paceline {
 namespace {
@@ -71,6 +73,28 @@ void check_data(const RunConfig& c) {
   }
 }
 
+// Threads that learn row by row have no step whose gradient could be looked at.
+void check_rows(const RunConfig& c) {
+  if (!trains_rows(c)) return;
+  const auto refuse = [](const std::string& what) {
+    throw ConfigError(
+        "{} has no meaning when threads learn sparse rows one by one: leave it out, or "
+        "choose --mode sync",
+        what);
+  };
+  const OptimizerKind kind = c.optimizer.kind;
+  if (kind != OptimizerKind::kSgd && kind != OptimizerKind::kAdagrad &&
+      kind != OptimizerKind::kFtrl) {
+    throw ConfigError("sparse rows are learned with --optimizer ftrl, adagrad or sgd, not {}",
+                      name_of(kind));
+  }
+  if (c.clip > 0) refuse("--clip");
+  if (c.nonfinite == Nonfinite::kSkip) refuse("--nonfinite skip");
+  if (c.reduction == Reduction::kSum) refuse("--reduction sum");
+  if (!c.groups.empty()) refuse("[[groups]]");
+  if (!c.init.empty()) refuse("--init");
+}
+
 void check_frozen(const RunConfig& c) {
   if (c.model.train != TrainedPart::kTop) return;
   if (c.init.empty()) {
@@ -115,6 +139,7 @@ void validate(const RunConfig& config) {
   check_model_name(config.model.name);
   check_data(config);
   check_learning(config);
+  check_rows(config);
   check_frozen(config);
   check_exchange(config);
   check_hosts(config);

@@ -132,6 +132,7 @@ class RowRun {
     sums.set_examples(loss.examples);
     journal_.progress(parts_.grid.examples_before(version), sums);
     const Tested tested = test();
+    if (failure_) return;
     wire::Evaluated evaluated;
     evaluated.set_version(version);
     evaluated.set_epoch(version / parts_.grid.steps_per_epoch() - 1);

@@ -153,6 +153,10 @@ TEST_F(RowsRun, SaysWhatIsMissing) {
   const Result images = paceline({"train", "synthetic", "--model", "logistic"});
   EXPECT_EQ(images.code, 2);
   EXPECT_THAT(images.output, HasSubstr("--data rows"));
+  for (const Arguments& wrong :
+       {Arguments{"--optimizer", "adam"}, {"--clip", "1"}, {"--init", "x"}}) {
+    EXPECT_EQ(paceline(clicks("wrong", wrong)).code, 2) << wrong[0];
+  }
   const Result wild = paceline(clicks("wild", {"--optimizer", "sgd", "--rate", "1e38"}));
   EXPECT_EQ(wild.code, 6) << wild.output;
 }

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "data/sparse/row.h"
 
 namespace paceline {
 namespace {
@@ -13,13 +12,17 @@ RowView row_of(const Batch& batch, std::size_t i) {
   return row_at(reinterpret_cast<const std::uint32_t*>(batch.rows[i]));
 }
 
+}  // namespace
+
 float score_of(const RowView& row, std::span<const float> weights) {
   float score = 0;
   for (std::size_t k = 0; k < row.keys.size(); ++k) score += row.value(k) * weights[row.keys[k]];
   return score;
 }
 
-}  // namespace
+float probability_of(float score) {
+  return 1 / (1 + std::exp(-score));
+}
 
 void count_loss(SparseLinear::Kind kind, float score, float label, Loss& into) {
   into.weight += 1;
@@ -41,7 +44,7 @@ void count_loss(SparseLinear::Kind kind, float score, float label, Loss& into) {
 }
 
 float slope_of(SparseLinear::Kind kind, float score, float label) {
-  return (kind == SparseLinear::Kind::kRegression ? score : 1 / (1 + std::exp(-score))) - label;
+  return (kind == SparseLinear::Kind::kRegression ? score : probability_of(score)) - label;
 }
 
 SparseLinear::SparseLinear(Kind kind, const DatasetInfo& data) : kind_(kind) {
@@ -87,8 +90,7 @@ Loss SparseLinear::evaluate(const Batch& batch, std::span<const float> parameter
 void SparseLinear::predict(const Batch& batch, std::span<const float> parameters,
                            std::span<float> probabilities) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
-    const float score = score_of(row_of(batch, i), parameters);
-    const float positive = 1 / (1 + std::exp(-score));
+    const float positive = probability_of(score_of(row_of(batch, i), parameters));
     probabilities[2 * i] = 1 - positive;
     probabilities[2 * i + 1] = positive;
   }

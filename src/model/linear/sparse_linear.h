@@ -5,6 +5,7 @@
 // vector, as for any other model; runs that need speed go row by row (optim/rows/).
 #pragma once
 
+#include "data/sparse/row.h"
 #include "model/model.h"
 #include "model/options.h"
 
@@ -28,8 +29,10 @@ class SparseLinear final : public Model {
   Layout layout_;
 };
 
-// What a score costs, and the slope of that.
+float score_of(const RowView& row, std::span<const float> weights);
+// What a score costs, and the slope of that; of classes, the probability that it stands for.
 void count_loss(SparseLinear::Kind kind, float score, float label, Loss& into);
 float slope_of(SparseLinear::Kind kind, float score, float label);
+float probability_of(float score);
 
 }  // namespace paceline
