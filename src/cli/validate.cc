@@ -91,7 +91,7 @@ void check_rows(const RunConfig& c) {
   if (c.clip > 0) refuse("--clip");
   if (c.nonfinite == Nonfinite::kSkip) refuse("--nonfinite skip");
   if (c.reduction == Reduction::kSum) refuse("--reduction sum");
-  if (!c.groups.empty()) refuse("[[groups]]");
+  if (!c.groups.empty()) refuse("[[group]]");
   if (!c.init.empty()) refuse("--init");
 }
 

@@ -6,13 +6,12 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "base/process.h"
 #include "base/signals.h"
 #include "checkpoint/checkpoint.h"
 #include "data/open.h"
 #include "optim/rows/hot_rows.h"
 #include "optim/rows/learn_rows.h"
-#include "train/journal.h"
+#include "train/local_report.h"
 #include "train/parts.h"
 #include "train/placement.h"
 #include "train/run.h"
@@ -33,21 +32,15 @@ RowRule rule_of(const RunConfig& config) {
   return rule;
 }
 
-struct Tested {
-  Loss loss;
-  double area = 0.5;
-};
-
 class RowRun {
  public:
   RowRun(const RunConfig& config, Reporter& reporter)
       : config_(config),
-        reporter_(reporter),
         parts_(make_parts(config)),
         rule_(rule_of(config)),
         train_(open_rows(config.data, Split::kTrain)),
         test_(open_rows(config.data, Split::kTest)),
-        journal_(config, parts_.grid, -1),
+        report_(config, parts_.grid, reporter),
         table_(parts_.chunks.floats()) {
     load();
   }
@@ -55,8 +48,7 @@ class RowRun {
   void run() {
     const SignalWatcher signals({SIGINT, SIGTERM, SIGHUP}, [this](int) { stopping_ = true; });
     const std::uint64_t first = next_step_;
-    journal_.begun(parts_.grid.examples_before(first));
-    examples_at_start_ = parts_.grid.examples_before(first);
+    report_.begun(parts_.grid.examples_before(first));
     while (next_step_ < parts_.last_version && !stopping_) train_epoch();
     finish(first);
   }
@@ -66,6 +58,7 @@ class RowRun {
   void train_epoch() {
     const std::uint64_t per_epoch = parts_.grid.steps_per_epoch();
     const std::uint64_t end = (next_step_ / per_epoch + 1) * per_epoch;
+    examples_before_ = parts_.grid.examples_before(next_step_);
     HotRows hot(train_->hot(), table_.rows(), config_.workers > 1);
     std::vector<std::thread> threads;
     std::atomic<std::uint64_t> running = config_.workers;
@@ -82,7 +75,7 @@ class RowRun {
     }
     while (running > 0) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
-      show_progress();
+      show();
     }
     for (std::thread& thread : threads) thread.join();
     hot.put_back(table_.rows());
@@ -122,37 +115,14 @@ class RowRun {
   void end_epoch() {
     const std::uint64_t version = next_step_;
     const Loss loss = std::exchange(epoch_loss_, {});
-    wire::Complete sums;
-    sums.set_version(version);
-    sums.set_pinned(true);
-    sums.set_loss(loss.sum);
-    sums.set_weight(loss.weight);
-    sums.set_correct(loss.correct);
-    sums.set_predictions(loss.predictions);
-    sums.set_examples(loss.examples);
-    journal_.progress(parts_.grid.examples_before(version), sums);
-    const Tested tested = test();
-    if (failure_) return;
-    wire::Evaluated evaluated;
-    evaluated.set_version(version);
-    evaluated.set_epoch(version / parts_.grid.steps_per_epoch() - 1);
-    evaluated.set_loss(tested.loss.mean());
-    evaluated.set_accuracy(tested.loss.accuracy());
-    evaluated.set_examples(tested.loss.examples);
-    if (rule_.loss == SparseLinear::Kind::kLogistic) {
-      evaluated.set_f1(tested.loss.f1());
-      evaluated.set_auc(tested.area);
-    }
-    journal_.evaluated(evaluated);
-    reporter_.epoch({evaluated.epoch() + 1, config_.epochs, loss.mean(), tested.loss.mean(),
-                     tested.loss.accuracy(), from_seconds(journal_.epoch_seconds(version))});
-    const bool due =
-        config_.checkpoint_every > 0 && (evaluated.epoch() + 1) % config_.checkpoint_every == 0;
-    if (due || version == parts_.last_version) save(version);
+    report_.trained(version, loss, 0);
+    const TestResult tested = test();
+    if (!failure_ && report_.tested(version, loss, tested)) save(version);
+    show();
   }
 
   // With all cores: nobody learns meanwhile.
-  Tested test() {
+  TestResult test() {
     const std::uint64_t count = test_->info().rows;
     std::vector<TableRow> hot;
     for (const Key key : test_->hot()) hot.push_back(table_.rows()[key]);
@@ -175,11 +145,12 @@ class RowRun {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    Tested tested;
+    TestResult tested;
     for (std::uint64_t i = 0; i < count; ++i) {
       count_loss(rule_.loss, scores[i], labels[i], tested.loss);
     }
-    if (rule_.loss == SparseLinear::Kind::kLogistic) tested.area = area_under_curve(scores, labels);
+    tested.two_classes = rule_.loss == SparseLinear::Kind::kLogistic;
+    if (tested.two_classes) tested.auc = area_under_curve(scores, labels);
     return tested;
   }
 
@@ -205,7 +176,7 @@ class RowRun {
     const std::filesystem::path checkpoint = find_checkpoint(config_.resume);
     const CheckpointReader reader(checkpoint);
     next_step_ = reader.info().version;
-    journal_.resumed(checkpoint, next_step_);
+    report_.journal().resumed(checkpoint, next_step_);
     const bool with_state = reader.info().optimizer == name_of(config_.optimizer.kind);
     const bool ftrl = rule_.kind == OptimizerKind::kFtrl;
     if (ftrl && !with_state) {
@@ -229,24 +200,13 @@ class RowRun {
 
   // ---- what people see -------------------------------------------------------------------
 
-  void show_progress() {
+  void show() {
     Loss loss;
     {
       const std::lock_guard lock(mutex_);
       loss = epoch_loss_;
     }
-    if (loss.examples == 0) return;
-    const std::uint64_t before = next_step_ / parts_.grid.steps_per_epoch() * parts_.grid.examples;
-    const std::uint64_t done =
-        std::min(before + loss.examples, parts_.grid.examples * config_.epochs);
-    const double elapsed = journal_.elapsed();
-    const std::uint64_t total = parts_.grid.examples * config_.epochs;
-    const double rate =
-        elapsed > 0 ? static_cast<double>(done - std::min(done, examples_at_start_)) / elapsed : 0;
-    const Duration eta =
-        rate > 0 ? from_seconds(static_cast<double>(total - done) / rate) : Duration::zero();
-    reporter_.progress({std::min(config_.epochs, done / parts_.grid.examples + 1), config_.epochs,
-                        done, total, rate, loss.mean(), eta});
+    report_.show(examples_before_ + loss.examples, loss);
   }
 
   void finish(std::uint64_t first) {
@@ -262,32 +222,22 @@ class RowRun {
       error = "interrupted";
       if (version > first) save(version);
     }
-    const Usage usage = usage_of_this_process();
-    nlohmann::json roles = nlohmann::json::array();
-    roles.push_back({{"name", "local"},
-                     {"role", "local"},
-                     {"cpu_seconds", usage.cpu_seconds},
-                     {"peak_rss_bytes", usage.peak_rss_bytes},
-                     {"bytes_in", 0},
-                     {"bytes_out", 0}});
-    reporter_.summary(
-        journal_.summary(parts_.grid.examples_before(version), std::move(roles), error));
+    report_.summary(parts_.grid.examples_before(version), nlohmann::json::array(), error);
     if (failure_) std::rethrow_exception(failure_);
     if (!error.empty()) throw Interrupted(error);
   }
 
   RunConfig config_;
-  Reporter& reporter_;
   RunParts parts_;
   RowRule rule_;
   std::shared_ptr<const RowCache> train_;
   std::shared_ptr<const RowCache> test_;
-  Journal journal_;
+  LocalReport report_;
   RowTable table_;
   std::atomic<std::uint64_t> next_step_ = 0;
   std::atomic<bool> stopping_ = false;
-  std::uint64_t examples_at_start_ = 0;
-  std::mutex mutex_;  // guards the two below
+  std::uint64_t examples_before_ = 0;  // this epoch began, or was gone on with
+  std::mutex mutex_;                   // guards the two below
   Loss epoch_loss_;
   std::exception_ptr failure_;
 };

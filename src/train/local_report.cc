@@ -1,0 +1,83 @@
+#include "train/local_report.h"
+
+#include <algorithm>
+
+#include "base/process.h"
+
+namespace paceline {
+
+LocalReport::LocalReport(const RunConfig& config, const Grid& grid, Reporter& reporter)
+    : config_(config), grid_(grid), reporter_(reporter), journal_(config, grid, -1) {}
+
+void LocalReport::begun(std::uint64_t examples) {
+  examples_at_start_ = examples;
+  journal_.begun(examples);
+}
+
+void LocalReport::trained(std::uint64_t version, const Loss& loss, std::uint64_t steps_skipped) {
+  wire::Complete sums;
+  sums.set_version(version);
+  sums.set_pinned(true);
+  sums.set_loss(loss.sum);
+  sums.set_weight(loss.weight);
+  sums.set_correct(loss.correct);
+  sums.set_predictions(loss.predictions);
+  sums.set_examples(loss.examples);
+  sums.set_skipped(steps_skipped);
+  journal_.progress(grid_.examples_before(version), sums);
+}
+
+bool LocalReport::tested(std::uint64_t version, const Loss& trained, const TestResult& result) {
+  const std::uint64_t epoch = version / grid_.steps_per_epoch();  // from 1
+  wire::Evaluated evaluated;
+  evaluated.set_version(version);
+  evaluated.set_epoch(epoch - 1);
+  evaluated.set_loss(result.loss.mean());
+  evaluated.set_accuracy(result.loss.accuracy());
+  evaluated.set_examples(result.loss.examples);
+  if (result.two_classes) evaluated.set_f1(result.loss.f1());
+  if (result.auc) evaluated.set_auc(*result.auc);
+  journal_.evaluated(evaluated);
+  {
+    const std::lock_guard lock(mutex_);
+    epochs_.push_back({epoch, config_.epochs, trained.mean(), result.loss.mean(),
+                       result.loss.accuracy(), from_seconds(journal_.epoch_seconds(version))});
+  }
+  const bool due = config_.checkpoint_every > 0 && epoch % config_.checkpoint_every == 0;
+  return due || epoch == config_.epochs;
+}
+
+void LocalReport::show(std::uint64_t examples_done, const Loss& epoch_loss) {
+  std::vector<EpochResult> epochs;
+  {
+    const std::lock_guard lock(mutex_);
+    epochs.swap(epochs_);
+  }
+  for (const EpochResult& epoch : epochs) reporter_.epoch(epoch);
+  if (epoch_loss.examples == 0) return;
+  const double elapsed = journal_.elapsed();
+  const std::uint64_t total = grid_.examples * config_.epochs;
+  const std::uint64_t done = std::min(examples_done, total);
+  const double rate =
+      elapsed > 0 ? static_cast<double>(done - std::min(done, examples_at_start_)) / elapsed : 0;
+  const Duration eta =
+      rate > 0 ? from_seconds(static_cast<double>(total - done) / rate) : Duration::zero();
+  reporter_.progress({std::min(config_.epochs, done / grid_.examples + 1), config_.epochs, done,
+                      total, rate, epoch_loss.mean(), eta});
+}
+
+void LocalReport::summary(std::uint64_t examples_done, const nlohmann::json& workers,
+                          const std::string& error) {
+  const Usage usage = usage_of_this_process();
+  nlohmann::json roles = nlohmann::json::array();
+  roles.push_back({{"name", "local"},
+                   {"role", "local"},
+                   {"cpu_seconds", usage.cpu_seconds},
+                   {"peak_rss_bytes", usage.peak_rss_bytes},
+                   {"bytes_in", 0},
+                   {"bytes_out", 0}});
+  for (const nlohmann::json& worker : workers) roles.push_back(worker);
+  reporter_.summary(journal_.summary(examples_done, std::move(roles), error));
+}
+
+}  // namespace paceline
