@@ -15,6 +15,7 @@
 
 #include "exchange/ps/client.h"
 #include "exchange/ps/server.h"
+#include "exchange/ps/shard.h"
 #include "file_notes.h"
 #include "net/socket.h"
 #include "peers/child.h"
@@ -47,9 +48,10 @@ void serve(const Setting& setting, int address_fd) {
   ShardOptions shard_options;
   shard_options.groups = {{{0, setting.map.floats()}, 1, 1}};
   shard_options.grid = setting.grid;
-  Shard shard(setting.map, setting.rank, shard_options, Schedule({}, 1, setting.grid.examples, 1));
+  auto shard = std::make_unique<Shard>(setting.map, setting.rank, shard_options,
+                                       Schedule({}, 1, setting.grid.examples, 1));
   for (const std::uint32_t chunk : options.chunks) {
-    shard.load(chunk, 0, std::vector<float>(setting.map.floats_of(chunk).size()), {});
+    shard->load(chunk, 0, std::vector<float>(setting.map.floats_of(chunk).size()), {});
   }
   PsServer server(options, std::move(shard), kDigest, [](const ChiefWord&) {});
   LinkOptions link_options;

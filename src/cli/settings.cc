@@ -172,6 +172,8 @@ std::vector<Setting> exchange_settings() {
       integer("lease-block", FIELD(lease_block), "async, ssp: steps leased ahead at a time", 1),
       choice("wire", FIELD(wire), "floats on their way between processes: of 32 or of 16 bits",
              {"float", "bf16"}),
+      choice("transfer", FIELD(transfer), "ps: rows of tables that a step touches, or all of them",
+             {"sparse", "dense"}),
       choice("factors", FIELD(factors.choice),
              "allreduce: exchange what fully connected layers' gradients are products of",
              {"auto", "never", "always"}),

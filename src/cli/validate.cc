@@ -75,7 +75,7 @@ void check_data(const RunConfig& c) {
 
 // Threads that learn row by row have no step whose gradient could be looked at.
 void check_rows(const RunConfig& c) {
-  if (!trains_rows(c)) return;
+  if (!trains_rows(c) && !exchanges_rows(c)) return;
   const auto refuse = [](const std::string& what) {
     throw ConfigError(
         "{} has no meaning when threads learn sparse rows one by one: leave it out, or "
@@ -87,6 +87,14 @@ void check_rows(const RunConfig& c) {
       kind != OptimizerKind::kFtrl) {
     throw ConfigError("sparse rows are learned with --optimizer ftrl, adagrad or sgd, not {}",
                       name_of(kind));
+  }
+  if (exchanges_rows(c)) {
+    if (!c.groups.empty() || !c.init.empty()) {
+      throw ConfigError(
+          "{} has no meaning for sparse rows: there is one tensor, which starts from zero",
+          c.init.empty() ? "[[group]]" : "--init");
+    }
+    return;
   }
   if (c.clip > 0) refuse("--clip");
   if (c.nonfinite == Nonfinite::kSkip) refuse("--nonfinite skip");

@@ -25,7 +25,8 @@ struct Batch {
   std::vector<std::int32_t> labels;       // [size]
   std::vector<float> weights;             // [size]: how much each example counts; empty: 1
   std::size_t width = 0;
-  double weight = 0;  // their sum: what the gradient sum is divided by
+  double weight = 0;                   // their sum: what the gradient sum is divided by
+  std::vector<std::uint32_t> touched;  // of sparse rows by place: see sparse/touched.h
   Buffer storage;
 
   std::size_t size() const { return rows.size(); }

@@ -34,6 +34,7 @@ struct Loader::Impl {
   const Predict next;
 
   std::shared_ptr<Task> current;  // what load() returned last
+  std::shared_ptr<Task> peeked;   // read already, for a load() to come
   Batch spare;                    // memory of the one before, for the next task
 
   // `mutex` guards what follows and the state of every task in `ahead`.
@@ -159,8 +160,22 @@ Loader::~Loader() {
   impl_->stop();
 }
 
-const Batch& Loader::load(const Share& share) {
+const Batch& Loader::peek(const Share& share) {
+  if (impl_->peeked && impl_->peeked->share == share) return impl_->peeked->batch;
   if (impl_->options.depth == 0) {
+    if (!impl_->peeked) impl_->peeked = std::make_shared<Task>();
+    impl_->peeked->share = share;
+    impl_->read(*impl_->peeked);
+  } else {
+    impl_->peeked = impl_->take(share);
+  }
+  return impl_->peeked->batch;
+}
+
+const Batch& Loader::load(const Share& share) {
+  if (impl_->peeked && impl_->peeked->share == share) {
+    impl_->current.swap(impl_->peeked);
+  } else if (impl_->options.depth == 0) {
     impl_->current->share = share;
     impl_->read(*impl_->current);
   } else {

@@ -34,6 +34,8 @@ class Loader {
 
   // The batch of `share`; valid until the next call.
   const Batch& load(const Share& share);
+  // That of a share which will probably be asked for next; valid until load().
+  const Batch& peek(const Share& share);
 
  private:
   struct Impl;

@@ -30,6 +30,11 @@ class Exchange : public Flow {
   // What probably follows, for reading ahead.
   virtual std::optional<Share> after(const Share& share) const = 0;
 
+  // Of tables: whether expect() is to be called before begin(), with the share and its batch, and
+  // then with the one that probably follows, whose rows can be asked for before it is computed.
+  virtual bool expects() const { return false; }
+  virtual void expect(const Share&, const Batch&) {}
+
   // The share's batch is there; pieces of its gradient may leave before finish().
   virtual void begin(double weight) = 0;
 

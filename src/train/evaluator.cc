@@ -6,10 +6,12 @@
 #include "data/open.h"
 #include "exchange/parsed.h"
 #include "exchange/ps/reader.h"
+#include "exchange/ps/row_reader.h"
 #include "train/loop.h"
 #include "train/member.h"
 #include "train/parts.h"
 #include "train/role.h"
+#include "train/row_tests.h"
 
 namespace paceline {
 namespace {
@@ -20,13 +22,14 @@ class EvaluatorRole {
       : role_(role),
         parts_(make_parts(role.config)),
         tests_(open_dataset(role.config.data, Split::kTest)),
-        values_(Buffer::floats(parts_.chunks.floats())),
+        by_rows_(exchanges_rows(role.config)),
+        values_(Buffer::floats(by_rows_ ? 0 : parts_.chunks.floats())),
         loop_(Duration::zero()),
         member_(
             role, "evaluator", [](wire::Type, std::string_view) { return false; },
             [this] {
               const std::lock_guard lock(mutex_);
-              auto beat = figures(reader_ ? reader_->counters() : LinkCounters());
+              auto beat = figures(counters());
               unreadable_.tell(*beat.mutable_unreadable_tests());
               return beat;
             },
@@ -59,36 +62,72 @@ class EvaluatorRole {
     const PsAddress address =
         ps_address(role_, "evaluator", {begin.servers().begin(), begin.servers().end()},
                    member_.incarnation());
-    auto reader = std::make_unique<PsReader>(loop_, parts_.chunks, address, role_.config.deadline);
+    std::unique_ptr<PsReader> reader;
+    std::unique_ptr<RowReader> row_reader;
+    if (by_rows_) {
+      row_reader =
+          std::make_unique<RowReader>(loop_, deal_rows(parts_), address, role_.config.deadline);
+    } else {
+      reader = std::make_unique<PsReader>(loop_, parts_.chunks, address, role_.config.deadline);
+    }
     const std::lock_guard lock(mutex_);
     reader_ = std::move(reader);
+    row_reader_ = std::move(row_reader);
+  }
+
+  LinkCounters counters() const {
+    if (row_reader_) return row_reader_->counters();
+    return reader_ ? reader_->counters() : LinkCounters();
   }
 
   void evaluate(const ChiefWord& word) {
     const auto request = parsed<wire::Evaluate>(word.meta);
-    if (!reader_) throw CommError("{} was asked to test before it was told to begin", role_.name);
-    reader_->read(request.version(), values_.as_floats());
-    const Loss loss = evaluate_dataset(*parts_.model, *tests_, values_.as_floats());
+    if (!reader_ && !row_reader_) {
+      throw CommError("{} was asked to test before it was told to begin", role_.name);
+    }
+    const TestResult tested = by_rows_ ? test_rows(request.version()) : test(request.version());
+    const Loss& loss = tested.loss;
     wire::Evaluated evaluated;
     evaluated.set_version(request.version());
     evaluated.set_epoch(request.epoch());
     evaluated.set_loss(loss.mean());
     evaluated.set_accuracy(loss.accuracy());
     evaluated.set_examples(loss.examples);
-    if (parts_.data.classes == 2) evaluated.set_f1(loss.f1());
+    if (tested.two_classes) evaluated.set_f1(loss.f1());
+    if (tested.auc) evaluated.set_auc(*tested.auc);
     spdlog::info("epoch {}: accuracy {:.4f}, loss {:.4f}", request.epoch() + 1, loss.accuracy(),
                  loss.mean());
     member_.tell(wire::EVALUATED, evaluated);
+  }
+
+  TestResult test(std::uint64_t version) {
+    reader_->read(version, values_.as_floats());
+    return {evaluate_dataset(*parts_.model, *tests_, values_.as_floats()), parts_.data.classes == 2,
+            std::nullopt};
+  }
+
+  // The servers score the rows, a few at a time, so that training goes on between them.
+  TestResult test_rows(std::uint64_t version) {
+    constexpr std::uint64_t kRows = 8192;
+    const auto rows = open_rows(role_.config.data, Split::kTest);
+    std::vector<float> scores(rows->info().rows);
+    for (std::uint64_t begin = 0; begin < scores.size(); begin += kRows) {
+      const Range some{begin, std::min<std::uint64_t>(begin + kRows, scores.size())};
+      row_reader_->score(version, some, std::span(scores).subspan(some.begin, some.size()));
+    }
+    return test_result(rule_of(role_.config).loss, scores, labels_of(*rows));
   }
 
   RoleContext role_;
   RunParts parts_;
   std::unique_ptr<Dataset> tests_;
   UnreadableFiles unreadable_{*tests_};
+  bool by_rows_;
   Buffer values_;
   Loop loop_;
-  std::mutex mutex_;  // guards reader_ against the member's thread
+  std::mutex mutex_;  // guards the two below against the member's thread
   std::unique_ptr<PsReader> reader_;
+  std::unique_ptr<RowReader> row_reader_;
   Member member_;
 };
 

@@ -10,14 +10,16 @@ namespace {
 // Tile by tile, summed along the fixed tree, so that the bits do not depend on the cut.
 class DeterministicShare {
  public:
-  explicit DeterministicShare(std::size_t floats)
-      : tree_(floats), gradient_(Buffer::floats(floats)) {}
-
   Loss compute(const Share& share, const Batch& batch, const LoopParts& parts) {
+    const std::size_t floats = parts.exchange.parameters().size();
+    if (gradient_.as_floats().size() != floats) {
+      tree_ = TreeSum(floats);
+      gradient_ = Buffer::floats(floats);
+    }
     tree_.clear();
     Loss total;
     NoFlow no_flow;
-    parts.exchange.await({0, parts.exchange.parameters().size()});
+    parts.exchange.await({0, floats});
     const std::uint64_t first = parts.grid.positions(share).begin;
     for (std::uint64_t tile = share.tiles.begin; tile < share.tiles.end; ++tile) {
       const Range positions = parts.grid.positions({share.step, {tile, tile + 1}});
@@ -46,7 +48,7 @@ class DeterministicShare {
     tile_.weight = std::accumulate(tile_.weights.begin(), tile_.weights.end(), 0.0);
   }
 
-  TreeSum tree_;
+  TreeSum tree_{0};
   Buffer gradient_;
   Batch tile_;
 };
@@ -90,7 +92,7 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
   Exchange& exchange = parts.exchange;
   Loader loader(parts.dataset, parts.order, parts.grid, parts.loader,
                 [&](const Share& share) { return exchange.after(share); });
-  DeterministicShare deterministic(parts.deterministic ? exchange.parameters().size() : 0);
+  DeterministicShare deterministic;
   PhaseClock clock(counts.times);
   TimedFlow flow(exchange, clock);
   while (const auto share = exchange.next()) {
@@ -98,6 +100,11 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
       if (before) before(*share);
       clock.enter(Phase::kData);
       const Batch& batch = loader.load(*share);
+      if (exchange.expects()) {
+        exchange.expect(*share, batch);
+        const auto next = exchange.after(*share);
+        if (next && !next->tiles.empty()) exchange.expect(*next, loader.peek(*next));
+      }
       clock.enter(Phase::kWaiting);
       exchange.begin(batch.weight);
       clock.enter(Phase::kForward);

@@ -37,6 +37,14 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
     const RoleMemory keeper{"keeper", 1, kMostPins * vector, 0, kMostPins * slots * vector, 0, 0};
     return {chief, worker, keeper, evaluator};
   }
+  if (exchanges_rows(config)) {
+    // A share's rows are few beside the table. Steps that can be undone are kept while a version
+    // is tested or saved: as many rows again as the table has, at the very most.
+    return {{"chief", 1, 0, 0, 0, 0, kProgram},
+            {"server", config.servers, 2 * vector / config.servers, 0, 0, 0, 2 * kProgram},
+            {"worker", config.workers, 0, 0, 0, train, 2 * kProgram},
+            {"evaluator", 1, 0, 0, 0, test, 2 * kProgram}};
+  }
   const std::uint64_t shard = vector / config.servers;
   // Two versions and the pinned ones; the sum, and one contribution of every worker arriving,
   // which with --deterministic is up to a node of each size.

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "data/open.h"
+#include "data/sparse/rows_dataset.h"
 #include "model/registry.h"
 #include "optim/groups.h"
 #include "optim/sum.h"
@@ -23,7 +24,20 @@ std::unique_ptr<Model> make_model(const RunConfig& config, const DatasetInfo& da
 std::unique_ptr<Dataset> open_training(const RunConfig& config) {
   DataOptions options = config.data;
   options.images.seed = config.seed;
+  if (exchanges_rows(config)) {
+    return make_rows_dataset(open_rows(options, Split::kTrain), options.limit, "rows/train",
+                             RowKeys::kPlaces);
+  }
   return open_dataset(options, Split::kTrain);
+}
+
+bool exchanges_rows(const RunConfig& config) {
+  return config.data.name == "rows" && config.exchange == ExchangeKind::kPs &&
+         config.transfer == Transfer::kSparse;
+}
+
+RowDeal deal_rows(const RunParts& parts) {
+  return {parts.chunks.floats(), parts.chunks.servers()};
 }
 
 RunParts make_parts(const RunConfig& config) {
@@ -36,7 +50,8 @@ RunParts make_parts(const RunConfig& config) {
     throw ConfigError("{} servers for {} parameters: use fewer --servers", servers,
                       model->layout().size);
   }
-  const ChunkMap chunks(model->layout().size, servers);
+  const std::uint64_t size = model->layout().size;
+  const ChunkMap chunks(size, servers, exchanges_rows(config) ? size : kMostChunkFloats);
   StepRules rules{config.clip, config.nonfinite, 1};
   if (config.reduction == Reduction::kSum) {
     rules.sum_factor =

@@ -12,6 +12,7 @@
 #include "data/share.h"
 #include "exchange/chunks.h"
 #include "exchange/options.h"
+#include "exchange/row_deal.h"
 #include "model/model.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
@@ -34,6 +35,11 @@ struct RunParts {
 };
 // Reads the headers of the data. Throws DataError, ConfigError.
 RunParts make_parts(const RunConfig& config);
+
+// Whether workers and servers exchange rows of a table by key (sparse data), and how they are
+// dealt then. There is one chunk per server.
+bool exchanges_rows(const RunConfig& config);
+RowDeal deal_rows(const RunParts& parts);
 
 // The training examples of this run.
 std::unique_ptr<Dataset> open_training(const RunConfig& config);

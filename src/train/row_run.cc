@@ -14,23 +14,11 @@
 #include "train/local_report.h"
 #include "train/parts.h"
 #include "train/placement.h"
+#include "train/row_tests.h"
 #include "train/run.h"
 
 namespace paceline {
 namespace {
-
-RowRule rule_of(const RunConfig& config) {
-  RowRule rule;
-  rule.kind = config.optimizer.kind;
-  rule.loss = config.model.name == "regression" ? SparseLinear::Kind::kRegression
-                                                : SparseLinear::Kind::kLogistic;
-  rule.rate = static_cast<float>(config.schedule.rate);
-  rule.l1 = static_cast<float>(config.optimizer.l1);
-  rule.l2 = static_cast<float>(config.optimizer.decay);
-  rule.epsilon = static_cast<float>(config.optimizer.epsilon);
-  rule.beta = static_cast<float>(config.optimizer.beta);
-  return rule;
-}
 
 class RowRun {
  public:
@@ -127,7 +115,6 @@ class RowRun {
     std::vector<TableRow> hot;
     for (const Key key : test_->hot()) hot.push_back(table_.rows()[key]);
     std::vector<float> scores(count);
-    std::vector<float> labels(count);
     std::vector<std::thread> threads;
     for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
       threads.emplace_back([&, part = even_part(count, config_.workers, rank)] {
@@ -135,7 +122,6 @@ class RowRun {
           std::vector<const std::uint32_t*> rows;
           for (std::uint64_t i = part.begin; i < part.end; ++i) {
             rows.push_back(test_->row(i));
-            labels[i] = row_at(rows.back()).label;
           }
           score_rows(rule_, rows, {table_.rows().data(), hot.data()},
                      std::span(scores).subspan(part.begin, part.size()));
@@ -145,13 +131,7 @@ class RowRun {
       });
     }
     for (std::thread& thread : threads) thread.join();
-    TestResult tested;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      count_loss(rule_.loss, scores[i], labels[i], tested.loss);
-    }
-    tested.two_classes = rule_.loss == SparseLinear::Kind::kLogistic;
-    if (tested.two_classes) tested.auc = area_under_curve(scores, labels);
-    return tested;
+    return test_result(rule_.loss, scores, labels_of(*test_));
   }
 
   // ---- checkpoints: the weights, then what the optimizer keeps ---------------------------

@@ -25,6 +25,8 @@ namespace paceline {
 
 enum class ExchangeKind { kPs, kLocal, kAllReduce };
 enum class Transport { kUnix, kTcp };
+// What servers and workers exchange of a table: the rows that a share touches, or all.
+enum class Transfer { kSparse, kDense };
 
 struct RunConfig {
   std::string recipe;  // name of the recipe, e.g. "mnist"
@@ -50,6 +52,7 @@ struct RunConfig {
   // Who does it, and how they agree.
   ExchangeKind exchange = ExchangeKind::kPs;
   WireFormat wire = WireFormat::kFloat;
+  Transfer transfer = Transfer::kSparse;
   FactorOptions factors;
   Mode mode = Mode::kSync;
   std::uint64_t staleness = 2;  // ssp: how many clocks a reader may be ahead

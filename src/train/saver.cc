@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "exchange/ps/reader.h"
 #include "train/parts.h"
 
 namespace paceline {
@@ -29,9 +28,6 @@ void Saver::save(CheckpointInfo info) {
 }
 
 void Saver::work() {
-  std::unique_ptr<PsReader> reader;
-  Buffer values;
-  Buffer state;
   while (true) {
     CheckpointInfo info;
     {
@@ -43,21 +39,7 @@ void Saver::work() {
     }
     std::optional<Failure> failure;
     try {
-      if (!reader) {
-        reader = std::make_unique<PsReader>(loop_, map_, address_, config_.deadline);
-        values = Buffer::floats(map_.floats());
-        state = Buffer::floats(map_.floats() * info.slots);
-      }
-      reader->read(info.version, values.as_floats(), state.as_floats());
-      expect_finite(config_, info.version, values.as_floats());
-      const auto fill = [&](std::uint64_t vector, Range floats, std::span<float> out) {
-        const std::span<const float> from =
-            vector == 0 ? values.as_floats()
-                        : state.as_floats().subspan((vector - 1) * map_.floats(), map_.floats());
-        std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(floats.begin), floats.size(),
-                    out.begin());
-      };
-      write_checkpoint(checkpoint_path(config_.run_dir, info.version), info, fill);
+      write(info);
       prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
     } catch (const Error& error) {
       failure = {error.what(), error.code()};
@@ -66,6 +48,36 @@ void Saver::work() {
     }
     done_(info.version, failure);
   }
+}
+
+// A table is read as it is written, part by part: it may be larger than the memory here.
+void Saver::write(const CheckpointInfo& info) {
+  const auto path = checkpoint_path(config_.run_dir, info.version);
+  if (exchanges_rows(config_)) {
+    if (!row_reader_) {
+      row_reader_ = std::make_unique<RowReader>(loop_, RowDeal(map_.floats(), map_.servers()),
+                                                address_, config_.deadline);
+    }
+    return write_checkpoint(path, info,
+                            [&](std::uint64_t vector, Range keys, std::span<float> out) {
+                              row_reader_->read(info.version, vector, keys, out);
+                              if (vector == 0) expect_finite(config_, info.version, out);
+                            });
+  }
+  if (!reader_) {
+    reader_ = std::make_unique<PsReader>(loop_, map_, address_, config_.deadline);
+    values_ = Buffer::floats(map_.floats());
+    state_ = Buffer::floats(map_.floats() * info.slots);
+  }
+  reader_->read(info.version, values_.as_floats(), state_.as_floats());
+  expect_finite(config_, info.version, values_.as_floats());
+  write_checkpoint(path, info, [&](std::uint64_t vector, Range floats, std::span<float> out) {
+    const std::span<const float> from =
+        vector == 0 ? values_.as_floats()
+                    : state_.as_floats().subspan((vector - 1) * map_.floats(), map_.floats());
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(floats.begin), floats.size(),
+                out.begin());
+  });
 }
 
 }  // namespace paceline

@@ -13,6 +13,8 @@
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "exchange/ps/connection.h"
+#include "exchange/ps/reader.h"
+#include "exchange/ps/row_reader.h"
 #include "train/parts.h"
 
 namespace paceline {
@@ -32,12 +34,17 @@ class Saver {
 
  private:
   void work();
+  void write(const CheckpointInfo& info);
 
   RunConfig config_;
   ChunkMap map_;
   PsAddress address_;
   Done done_;
-  Loop loop_{Duration::zero()};  // of the saver's thread
+  Loop loop_{Duration::zero()};  // of the saver's thread, as are the four below
+  std::unique_ptr<PsReader> reader_;
+  std::unique_ptr<RowReader> row_reader_;
+  Buffer values_;
+  Buffer state_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<CheckpointInfo> jobs_;

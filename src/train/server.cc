@@ -9,7 +9,10 @@
 #include "base/signals.h"
 #include "checkpoint/checkpoint.h"
 #include "cluster/chief_line.h"
+#include "data/open.h"
 #include "exchange/parsed.h"
+#include "exchange/ps/row_shard.h"
+#include "exchange/ps/shard.h"
 #include "net/hello.h"
 #include "net/socket.h"
 #include "train/member.h"
@@ -90,24 +93,69 @@ class ServerRole {
     options.rules = parts_.rules;
     options.chunks = parts_.chunks.chunks_of(setup.index());
     options.servers = parts_.chunks.servers();
-    options.staleness = config.staleness;
+    options.rows = exchanges_rows(config);
+    options.staleness = staleness(config);
     options.version = setup.version();
     options.last_version = parts_.last_version;
-    ShardOptions shard_options{config.optimizer, parts_.groups,        parts_.grid,
-                               parts_.rules,     config.deterministic, false};
-    shard_options.keep_previous_state =
-        options.servers > 1 || (options.chunks.size() > 1 && !options.rules.need_whole_step());
-    Shard shard(parts_.chunks, setup.index(), shard_options, parts_.schedule);
-    if (setup.checkpoint().empty()) {
-      initialize(shard, options);
-    } else {
-      options.applied = load(shard, options, setup.checkpoint());
-    }
-    server_ = std::make_unique<PsServer>(options, std::move(shard), role_.digest,
+    auto holding = options.rows ? hold_rows(setup, options) : hold_chunks(setup, options);
+    server_ = std::make_unique<PsServer>(options, std::move(holding), role_.digest,
                                          [this](ChiefWord word) { line_->tell(std::move(word)); });
     reports_ = loop_.every(std::chrono::milliseconds(100), [this] { server_->report(); });
     line_->tell({wire::READY, wire::Ready().SerializeAsString()});
     spdlog::info("holds {} chunks from version {} on", options.chunks.size(), options.version);
+  }
+
+  // Rows are read one share ahead of the one that is computed, which uses up one step of what is
+  // allowed.
+  static std::uint64_t staleness(const RunConfig& config) {
+    return config.staleness - (exchanges_rows(config) && config.staleness > 0 ? 1 : 0);
+  }
+
+  // Fills in which steps were applied, if a checkpoint says so.
+  std::unique_ptr<Holding> hold_chunks(const wire::Setup& setup, ServerCore::Options& options) {
+    const RunConfig& config = role_.config;
+    ShardOptions shard_options{config.optimizer, parts_.groups,        parts_.grid,
+                               parts_.rules,     config.deterministic, false};
+    shard_options.keep_previous_state =
+        options.servers > 1 || (options.chunks.size() > 1 && !options.rules.need_whole_step());
+    shard_options.whole_tables = config.transfer == Transfer::kDense;
+    auto shard =
+        std::make_unique<Shard>(parts_.chunks, setup.index(), shard_options, parts_.schedule);
+    if (setup.checkpoint().empty()) {
+      initialize(*shard, options);
+    } else {
+      options.applied = load(*shard, options, setup.checkpoint());
+    }
+    return shard;
+  }
+
+  std::unique_ptr<Holding> hold_rows(const wire::Setup& setup, ServerCore::Options& options) {
+    const RunConfig& config = role_.config;
+    const auto tests = [data = config.data] { return open_rows(data, Split::kTest); };
+    auto shard = std::make_unique<RowShard>(
+        deal_rows(parts_), setup.index(),
+        RowShardOptions{config.optimizer, config.mode, parts_.grid, parts_.rules,
+                        config.deterministic, options.version, tests},
+        parts_.schedule);
+    if (setup.checkpoint().empty()) return shard;
+    const CheckpointReader reader(setup.checkpoint());
+    const bool with_state = reader.info().optimizer == name_of(config.optimizer.kind);
+    if (config.optimizer.kind == OptimizerKind::kFtrl && !with_state) {
+      throw ConfigError("cannot go on from {} with ftrl: it was made with {}", setup.checkpoint(),
+                        reader.info().optimizer);
+    }
+    std::vector<float> values(std::size_t{1} << 20);
+    const std::uint64_t rows = parts_.chunks.floats();
+    for (std::uint64_t vector = 0; vector <= (with_state ? reader.info().slots : 0); ++vector) {
+      for (std::uint64_t at = 0; at < rows; at += values.size()) {
+        const auto part =
+            std::span(values).first(std::min<std::uint64_t>(values.size(), rows - at));
+        reader.read(vector, {at, at + part.size()}, part);
+        shard->load_vector(vector, static_cast<Key>(at), part);
+      }
+    }
+    options.applied = reader.info().applied;
+    return shard;
   }
 
   void initialize(Shard& shard, const ServerCore::Options& options) {

@@ -6,6 +6,7 @@
 #include "data/open.h"
 #include "exchange/parsed.h"
 #include "exchange/ps/client.h"
+#include "exchange/ps/row_client.h"
 #include "train/loop.h"
 #include "train/member.h"
 #include "train/parts.h"
@@ -21,7 +22,7 @@ class WorkerRole {
       : role_(role),
         parts_(make_parts(role.config)),
         dataset_(open_training(role.config)),
-        loop_(wants_pump(parts_.chunks) ? Duration::zero() : role.config.spin),
+        loop_(pumped() ? Duration::zero() : role.config.spin),
         member_(
             role, "worker",
             [this](wire::Type type, std::string_view meta) { return told(type, meta); },
@@ -43,7 +44,16 @@ class WorkerRole {
   }
 
  private:
-  bool evaluates() const { return role_.config.mode != Mode::kSync && role_.config.worker_eval; }
+  // Of a table nobody has a view of his own.
+  bool evaluates() const {
+    const RunConfig& config = role_.config;
+    return config.mode != Mode::kSync && config.worker_eval && !exchanges_rows(config);
+  }
+  // In sync mode rows come when everybody has computed, and not before.
+  bool pumped() const {
+    if (!exchanges_rows(role_.config)) return wants_pump(parts_.chunks);
+    return role_.config.mode != Mode::kSync;
+  }
 
   // On the member's thread. Plans and leases go straight to the exchange once it is there.
   bool told(wire::Type type, std::string_view meta) {
@@ -67,7 +77,7 @@ class WorkerRole {
     if (unreadable_tests_) unreadable_tests_->tell(*beat.mutable_unreadable_tests());
     beat.set_quiet(quiet_);
     if (client_) {
-      const PsClient::Wait wait = client_->waiting();
+      const WorkerEnd::Wait wait = client_->waiting();
       beat.set_waiting(wait.what);
       beat.set_waiting_seconds(wait.seconds);
     }
@@ -116,10 +126,18 @@ class WorkerRole {
     options.wire = role_.config.wire;
     options.deadline = role_.config.deadline;
     options.name = role_.name;
-    options.pumped = wants_pump(parts_.chunks);
-    auto client =
-        std::make_unique<PsClient>(loop_, parts_.chunks, options, address,
-                                   [this](ChiefWord message) { member_.tell(std::move(message)); });
+    options.pumped = pumped();
+    options.whole_tables = role_.config.transfer == Transfer::kDense;
+    const auto tell = [this](ChiefWord message) { member_.tell(std::move(message)); };
+    std::unique_ptr<WorkerEnd> client;
+    if (exchanges_rows(role_.config)) {
+      options.core.rows = true;
+      const bool ahead = role_.config.mode == Mode::kAsync || role_.config.staleness > 0;
+      client = std::make_unique<RowClient>(loop_, deal_rows(parts_),
+                                           RowClientOptions{options, ahead}, address, tell);
+    } else {
+      client = std::make_unique<PsClient>(loop_, parts_.chunks, options, address, tell);
+    }
     if (role_.config.mode == Mode::kSync)
       client->told(wire::PLAN, begin.plan().SerializeAsString());
     const std::lock_guard lock(mutex_);
@@ -148,7 +166,7 @@ class WorkerRole {
   std::atomic<bool> quiet_ = false;
   Loop loop_;
   std::mutex mutex_;  // guards what the member's thread touches
-  std::unique_ptr<PsClient> client_;
+  std::unique_ptr<WorkerEnd> client_;
   std::vector<ChiefWord> early_;
   Member member_;
 };

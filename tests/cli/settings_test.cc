@@ -19,11 +19,11 @@ using namespace std::chrono_literals;
 // compile, so none can be forgotten here; the tests below then want a setting for it.
 auto fields(const RunConfig& config) {
   const auto& [recipe, data, order, model, seed, batch, tile, epochs, optimizer, schedule, groups,
-               clip, nonfinite, reduction, sum_factor, exchange, wire, factors, mode, staleness,
-               deterministic, servers, workers, loader, pin, lease_block, worker_eval, transport,
-               listen, hosts, port, insecure, heartbeat, member_timeout, deadline, start_timeout,
-               spin, run_dir, resume, init, checkpoint_every, keep_checkpoints, memory_limit,
-               log_level] = config;
+               clip, nonfinite, reduction, sum_factor, exchange, wire, transfer, factors, mode,
+               staleness, deterministic, servers, workers, loader, pin, lease_block, worker_eval,
+               transport, listen, hosts, port, insecure, heartbeat, member_timeout, deadline,
+               start_timeout, spin, run_dir, resume, init, checkpoint_every, keep_checkpoints,
+               memory_limit, log_level] = config;
   const auto& [data_name, data_dir, data_limit, data_classes, synthetic, text, images, rows] = data;
   const auto& [s_examples, s_test_examples, s_width, s_image, s_classes, s_seed] = synthetic;
   const auto& [t_file, t_test_file, t_test_share, vocabulary, length, cut, balanced] = text;
@@ -42,11 +42,11 @@ auto fields(const RunConfig& config) {
   return std::make_tuple(
       std::make_tuple(recipe, model_name, dropout, embedding, hidden, rnn, trained, precision, loss,
                       device, compute_threads, pin, seed, batch, tile, epochs, clip, nonfinite,
-                      reduction, sum_factor, exchange, wire, f_choice, link_gbit, mode, staleness,
-                      deterministic, servers, workers, lease_block, worker_eval, transport, listen,
-                      hosts, port, insecure, heartbeat, member_timeout, deadline, start_timeout,
-                      spin, run_dir, resume, init, checkpoint_every, keep_checkpoints, memory_limit,
-                      log_level),
+                      reduction, sum_factor, exchange, wire, transfer, f_choice, link_gbit, mode,
+                      staleness, deterministic, servers, workers, lease_block, worker_eval,
+                      transport, listen, hosts, port, insecure, heartbeat, member_timeout, deadline,
+                      start_timeout, spin, run_dir, resume, init, checkpoint_every,
+                      keep_checkpoints, memory_limit, log_level),
       std::make_tuple(data_name, data_dir, data_limit, data_classes, s_examples, s_test_examples,
                       s_width, s_image, s_classes, s_seed, t_file, t_test_file, t_test_share,
                       vocabulary, length, cut, balanced, image_size, augment, format, labels, bits,
@@ -94,6 +94,7 @@ RunConfig unusual() {
              .threads = 3};
   c.pin = false;
   c.wire = WireFormat::kBf16;
+  c.transfer = Transfer::kDense;
   c.factors = {.choice = FactorChoice::kNever, .link_gbit = 2.5};
   c.hosts = "10.0.0.2 netns=h1";
   c.seed = kLargestInteger;

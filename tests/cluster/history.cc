@@ -55,14 +55,16 @@ class Checker {
 
   void operator()(const Joined& joined) {
     auto& clocks = chunks_.at(joined.chunk).clocks;
-    std::uint64_t smallest = clocks.empty() ? 0 : ~std::uint64_t{0};
+    if (clocks.contains(joined.worker)) return;
+    std::uint64_t smallest =
+        clocks.empty() ? chunks_.at(joined.chunk).last[joined.worker] : ~std::uint64_t{0};
     for (const auto& [worker, clock] : clocks) smallest = std::min(smallest, clock);
-    clocks[joined.worker] = smallest;
+    clocks[joined.worker] = joined.clock.value_or(smallest);
   }
 
   void operator()(const Ticked& ticked) {
     auto& clocks = chunks_.at(ticked.chunk).clocks;
-    ++clocks[ticked.worker];
+    clocks[ticked.worker] = chunks_.at(ticked.chunk).last[ticked.worker] = ticked.clock;
     if (ticked.idle) clocks.erase(ticked.worker);
   }
 
@@ -75,12 +77,18 @@ class Checker {
     const auto& clocks = chunks_.at(read.chunk).clocks;
     const auto own = clocks.find(read.worker);
     if (own == clocks.end()) return;
+    const std::uint64_t at = read.ticket > 0 ? asked_.at({read.worker, read.ticket}) : own->second;
     for (const auto& [worker, clock] : clocks) {
-      if (clock + rules_.staleness < own->second) {
+      if (clock + rules_.staleness < at) {
         problem("worker {} read chunk {} at clock {} while worker {} was at {}", read.worker,
-                read.chunk, own->second, worker, clock);
+                read.chunk, at, worker, clock);
       }
     }
+  }
+
+  void operator()(const Asked& asked) {
+    asked_[{asked.worker, asked.ticket}] =
+        chunks_.at(asked.chunk).clocks[asked.worker] + (asked.ahead ? 1 : 0);
   }
 
   std::vector<std::string> finish() {
@@ -101,6 +109,7 @@ class Checker {
     std::map<std::uint64_t, std::set<std::uint64_t>> tiles;  // by step
     std::set<std::uint64_t> applied;
     std::map<std::uint32_t, std::uint64_t> clocks;  // of active workers
+    std::map<std::uint32_t, std::uint64_t> last;    // of workers, idle or not
   };
 
   template <typename... Args>
@@ -109,6 +118,7 @@ class Checker {
   }
 
   Rules rules_;
+  std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> asked_;  // → the clock
   std::map<std::uint32_t, Chunk> chunks_;
   std::vector<std::string> problems_;
 };

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,20 +30,29 @@ struct Applied {  // the sum (sync) or the contribution (async) was applied
 struct Joined {  // a worker begins to read the latest (async): new, or after idling
   std::uint32_t chunk;
   std::uint32_t worker;
+  std::optional<std::uint64_t> clock;  // that another server has given it
 };
 struct Ticked {  // a worker's push was taken (async), the last one in hand or not
   std::uint32_t chunk;
   std::uint32_t worker;
+  std::uint64_t clock;
   bool idle;
 };
 struct Left {
   std::uint32_t worker;
 };
+struct Asked {  // for rows of a share (async): the one that a worker computes, or the one after it
+  std::uint32_t chunk;
+  std::uint32_t worker;
+  std::uint64_t ticket;
+  bool ahead;
+};
 struct Read {  // parameters were sent to a worker that will compute from them (async)
   std::uint32_t chunk;
   std::uint32_t worker;
+  std::uint64_t ticket;  // of rows
 };
-using Event = std::variant<Added, Applied, Joined, Ticked, Left, Read>;
+using Event = std::variant<Added, Applied, Joined, Ticked, Left, Asked, Read>;
 
 struct Rules {
   Mode mode = Mode::kSync;

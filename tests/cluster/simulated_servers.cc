@@ -15,7 +15,12 @@ void World::server_get(Server& server, const ChiefMessage& message) {
     options.grid = scenario_.grid;
     options.rules.clip = scenario_.whole_step ? 1e300 : 0;
     options.servers = scenario_.servers;
+    options.rows = scenario_.rows;
+    // Who reads one share ahead has used up one step of what is allowed.
     options.staleness = scenario_.staleness;
+    if (scenario_.rows && options.staleness > 0 && scenario_.mutation != Mutation::kForgetAhead) {
+      --options.staleness;
+    }
     options.last_version = steps_;
     options.most_pins = 2;
     for (std::uint32_t chunk = setup->index(); chunk < all_chunks(); chunk += scenario_.servers) {
@@ -137,7 +142,7 @@ void World::send_params(Server& server, const SendParams& send) {
     return problem(
         fmt::format("version {} of chunk {} was promised but is gone", send.version, send.chunk));
   }
-  server.history.push_back(Read{send.chunk, send.client});
+  server.history.push_back(Read{send.chunk, send.client, send.ticket});
   // Parameters take their time to arrive: much can happen between their first byte and
   // their last.
   const auto at_worker = [this, client = send.client](const std::function<void(Worker&)>& work) {
@@ -146,8 +151,13 @@ void World::send_params(Server& server, const SendParams& send) {
     }
   };
   // Of the newest version only what has changed is sent to those whose version is known.
-  Params params{send.chunk, send.version, found->second, send.since};
+  Params params{send.chunk, send.version, found->second, send.since, send.ticket, send.clock};
   if (send.version != stored.current) params.since.reset();
+  if (scenario_.rows) {
+    return deliver(server.id, send.client, [at_worker, params, this] {
+      at_worker([&](Worker& worker) { rows_arrive(worker, params); });
+    });
+  }
   deliver(server.id, send.client, [at_worker, params, this] {
     at_worker([&](Worker& worker) { params_begin(worker, params); });
   });
@@ -156,12 +166,19 @@ void World::send_params(Server& server, const SendParams& send) {
   });
 }
 
+bool World::refuses(const ServerCore::Actions& actions) {
+  return std::any_of(actions.begin(), actions.end(), [](const ServerAction& action) {
+    const auto* reply = std::get_if<SendToClient>(&action);
+    return reply != nullptr && std::holds_alternative<wire::Refusal>(reply->message);
+  });
+}
+
 void World::push_arrives(Server& server, const Sender& sender, const wire::Push& push,
                          Word payload) {
-  if (scenario_.mode != Mode::kSync) {
-    server.history.push_back(Ticked{push.chunk(), sender.incarnation, push.idle()});
-  }
   const auto& actions = server.core->push(sender, push);
+  if (scenario_.mode != Mode::kSync && !refuses(actions)) {
+    server.history.push_back(Ticked{push.chunk(), sender.incarnation, push.clock(), push.idle()});
+  }
   const bool taken = std::any_of(actions.begin(), actions.end(), [](const ServerAction& action) {
     return std::holds_alternative<Accumulate>(action) || std::holds_alternative<Apply>(action);
   });

@@ -25,6 +25,7 @@ void World::worker_get(Worker& worker, const ChiefMessage& message) {
     options.version = begin->version();
     options.last_version = steps_;
     options.report_every = 2;
+    options.rows = scenario_.rows;
     worker.core = std::make_unique<WorkerCore>(options);
     worker.begun = true;
     if (scenario_.mode == Mode::kSync) worker_do(worker, worker.core->plan(begin->plan()));
@@ -42,13 +43,23 @@ void World::worker_get(Worker& worker, const ChiefMessage& message) {
   wake(worker);
 }
 
+void World::pull_arrives(Server& server, std::uint32_t worker, const wire::Pull& pull, bool ahead) {
+  const ServerCore::Actions actions = server.core->pull(worker, worker, pull);
+  if (pull.latest() && !refuses(actions)) {
+    Joined joined{pull.chunk(), worker, std::nullopt};
+    if (pull.has_clock()) joined.clock = pull.clock();
+    server.history.push_back(joined);
+    if (scenario_.rows) server.history.push_back(Asked{pull.chunk(), worker, pull.ticket(), ahead});
+  }
+  server_do(server, actions);
+}
+
 void World::worker_do(Worker& worker, const WorkerCore::Actions& actions) {
   for (const WorkerAction& action : WorkerCore::Actions(actions)) {
     if (const auto* pull = std::get_if<SendPull>(&action)) {
       Server& server = server_of(pull->message.chunk());
       deliver(worker.id, server.id, [this, &server, id = worker.id, pull = pull->message] {
-        if (pull.latest()) server.history.push_back(Joined{pull.chunk(), id});
-        server_do(server, server.core->pull(id, id, pull));
+        pull_arrives(server, id, pull, false);
       });
     } else if (const auto* push = std::get_if<SendPush>(&action)) {
       const std::uint32_t chunk = push->message.chunk();
@@ -70,6 +81,75 @@ void World::worker_do(Worker& worker, const WorkerCore::Actions& actions) {
   }
 }
 
+// ---- of tables: the rows of a share, and of the one that follows it
+
+World::Worker::RowRead& World::read_of(Worker& worker, const Share& share) {
+  for (Worker::RowRead& read : worker.reads) {
+    if (read.share == share) return read;
+  }
+  if (worker.reads.size() == 3) {  // the oldest that is not in use
+    worker.reads.erase(worker.reads.begin() + (worker.reads[0].share == worker.share ? 1 : 0));
+  }
+  Worker::RowRead& read = worker.reads.emplace_back();
+  read.share = share;
+  read.ticket = ++worker.tickets;
+  return read;
+}
+
+// A worker that joins asks the first server alone: its clock comes with the answer.
+void World::ask(Worker& worker, Worker::RowRead& read, bool ahead) {
+  if (std::exchange(read.sent, true)) return;
+  read.ahead = ahead;
+  read.joins = scenario_.mode != Mode::kSync && !worker.core->clock();
+  for (std::uint32_t chunk = 0; chunk < (read.joins ? 1 : all_chunks()); ++chunk) {
+    ask_one(worker, read, chunk);
+  }
+}
+
+void World::ask_one(Worker& worker, const Worker::RowRead& read, std::uint32_t chunk) {
+  wire::Pull pull;
+  pull.set_chunk(chunk);
+  pull.set_ticket(read.ticket);
+  pull.set_version(read.share.step);
+  pull.set_latest(scenario_.mode != Mode::kSync);
+  if (worker.core->clock()) pull.set_clock(*worker.core->clock());
+  Server& server = server_of(chunk);
+  deliver(worker.id, server.id, [this, &server, id = worker.id, pull, ahead = read.ahead] {
+    pull_arrives(server, id, pull, ahead);
+  });
+}
+
+bool World::rows_are_there(Worker& worker) {
+  ask(worker, read_of(worker, *worker.share), false);
+  const auto next = worker.core->after(*worker.share);
+  if (next && !next->tiles.empty()) {
+    Worker::RowRead& read = read_of(worker, *next);
+    if (reads_ahead()) ask(worker, read, true);
+  }
+  const Worker::RowRead& read = read_of(worker, *worker.share);
+  for (const auto& [chunk, value] : read.values) worker.params[chunk] = value;
+  return read.values.size() == all_chunks();
+}
+
+void World::rows_arrive(Worker& worker, const Params& params) {
+  for (Worker::RowRead& read : worker.reads) {
+    if (read.ticket == params.ticket) read.values[params.chunk] = params.value;
+  }
+  worker_do(worker, worker.core->params(params.chunk, params.version, params.clock));
+  for (Worker::RowRead& read : worker.reads) {
+    if (!worker.core->clock() || !std::exchange(read.joins, false)) continue;
+    for (std::uint32_t chunk = 1; chunk < all_chunks(); ++chunk) ask_one(worker, read, chunk);
+  }
+  wake(worker);
+}
+
+// Of the share that was pushed; what was not to be asked for before is asked for now.
+void World::finish_read(Worker& worker) {
+  std::erase_if(worker.reads,
+                [&](const Worker::RowRead& read) { return read.share == *worker.share; });
+  for (Worker::RowRead& read : worker.reads) ask(worker, read, false);
+}
+
 constexpr Word kTorn = 0xdead;  // parameters that are half old, half new
 
 void World::params_begin(Worker& worker, const Params& params) {
@@ -89,9 +169,9 @@ void World::params_end(Worker& worker, const Params& params) {
   const std::uint32_t chunk = params.chunk;
   if (!worker.aside.contains(chunk)) {
     worker.params[chunk] = params.value;
-    worker_do(worker, worker.core->params(chunk, params.version));
+    worker_do(worker, worker.core->params(chunk, params.version, params.clock));
   } else {
-    worker.staged.at(chunk) = {params.value, params.since, params.version};
+    worker.staged.at(chunk) = {params.value, params.since, params.version, params.clock};
     if (worker.core->may_land(chunk)) install(worker, chunk);
   }
   wake(worker);
@@ -130,8 +210,8 @@ void World::work(Worker& worker) {
 }
 
 void World::begin_share(Worker& worker) {
-  bool all = true;
-  for (std::uint32_t chunk = 0; chunk < all_chunks(); ++chunk) {
+  bool all = !scenario_.rows || rows_are_there(worker);
+  for (std::uint32_t chunk = 0; chunk < all_chunks() && !scenario_.rows; ++chunk) {
     worker_do(worker, worker.core->needs(chunk));
     all = all && worker.core->holds(chunk);
   }
@@ -167,6 +247,7 @@ void World::push_next(Worker& worker) {
     return;
   }
   worker.computing = false;
+  if (scenario_.rows) finish_read(worker);
   worker.share.reset();
   install_staged(worker);
   wake(worker);
@@ -191,7 +272,7 @@ void World::install(Worker& worker, std::uint32_t chunk) {
                                *staged.since, chunk, worker.id));
   }
   worker.params[chunk] = staged.value;
-  worker_do(worker, worker.core->params(chunk, *staged.version));
+  worker_do(worker, worker.core->params(chunk, *staged.version, staged.clock));
 }
 
 // A death that is real cuts the worker's links; one that is only believed does not.

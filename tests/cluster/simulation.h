@@ -25,6 +25,7 @@ enum class Mutation {
   kForgetTouched,    // a fenced server claims that nobody touched its open step
   kReleaseReaders,   // a server answers reads that must wait
   kOverwriteInUse,   // parameters land on those a worker is computing from
+  kForgetAhead,      // a server takes reads of rows ahead for reads of those that are due
 };
 
 struct Scenario {
@@ -36,6 +37,7 @@ struct Scenario {
   std::uint32_t workers = 3;
   std::uint32_t chunks_per_server = 2;
   std::uint64_t staleness = 1;
+  bool rows = false;  // chunks are parts of a table, one per server; reads are asked for ahead
   bool whole_step = false;         // as with clipping: all chunks wait for the scalars
   std::uint32_t deaths = 1;        // at most workers − 1
   std::uint32_t false_deaths = 0;  // declared dead while they live

@@ -63,9 +63,49 @@ TEST(Simulation, StalenessBoundHolds) {
     Scenario scenario = varied(seed, Mode::kSsp);
     scenario.staleness = seed % 4;
     scenario.slow = 6;
+    scenario.grid = {400, 8, 2};
     scenario.joins = static_cast<std::uint32_t>(seed % 2);
     expect_clean(scenario);
   }
+}
+
+// Tables, whose reads are apart from pushes and go ahead of them.
+TEST(Simulation, RowsObeyTheSameRules) {
+  for (std::uint64_t seed = 1; seed <= 3000 && !::testing::Test::HasFailure(); ++seed) {
+    const Mode modes[] = {Mode::kSync, Mode::kAsync, Mode::kSsp};
+    Scenario scenario = varied(seed / 3, modes[seed % 3]);
+    scenario.rows = true;
+    scenario.chunks_per_server = 1;
+    scenario.staleness = seed / 3 % 4;
+    if (scenario.mode == Mode::kSync && scenario.workers > 2) {
+      scenario.deaths = static_cast<std::uint32_t>(seed % 2);
+      scenario.false_deaths = 1;
+    }
+    if (scenario.mode == Mode::kSsp) scenario.slow = 6;
+    if (scenario.mode != Mode::kSync) scenario.grid = {400, 8, 2};  // enough to have leases ahead
+    scenario.joins = static_cast<std::uint32_t>(seed / 3 % 2);
+    expect_clean(scenario);
+  }
+}
+
+TEST(Simulation, StoppedRunsOfRowsGoOnWhereTheyWere) {
+  std::uint64_t resumed = 0;
+  for (std::uint64_t seed = 1; seed <= 600 && !::testing::Test::HasFailure(); ++seed) {
+    Scenario scenario = varied(seed, seed % 2 == 0 ? Mode::kSync : Mode::kAsync);
+    scenario.rows = true;
+    scenario.chunks_per_server = 1;
+    scenario.stop_at = 0.05 + 0.002 * static_cast<double>(seed % 100);
+    scenario.deaths = 0;
+    const Outcome stopped = simulate(scenario);
+    EXPECT_TRUE(stopped.problems.empty()) << describe(scenario, stopped);
+    if (!stopped.interrupted) continue;
+    scenario.stop_at = 0;
+    scenario.version = stopped.saved_version;
+    if (scenario.mode != Mode::kSync) scenario.applied = stopped.applied;
+    ++resumed;
+    expect_clean(scenario);
+  }
+  EXPECT_GT(resumed, 100U);
 }
 
 TEST(Simulation, StoppedRunsSaveAVersionThatIsCompleteEverywhere) {
@@ -163,6 +203,12 @@ TEST_P(BrokenRule, IsNoticed) {
       scenario.deaths = 2;
       scenario.false_deaths = 0;
     }
+    if (mutation == Mutation::kForgetAhead) {
+      scenario.rows = true;
+      scenario.chunks_per_server = 1;
+      scenario.staleness = 1;
+      scenario.grid = {400, 8, 2};
+    }
     scenario.mutation = mutation;
     noticed += simulate(scenario).problems.empty() ? 0 : 1;
   }
@@ -174,7 +220,8 @@ INSTANTIATE_TEST_SUITE_P(Simulation, BrokenRule,
                                            std::pair(Mutation::kCountDuplicates, Mode::kAsync),
                                            std::pair(Mutation::kForgetTouched, Mode::kSync),
                                            std::pair(Mutation::kReleaseReaders, Mode::kSsp),
-                                           std::pair(Mutation::kOverwriteInUse, Mode::kSync)));
+                                           std::pair(Mutation::kOverwriteInUse, Mode::kSync),
+                                           std::pair(Mutation::kForgetAhead, Mode::kSsp)));
 
 }  // namespace
 }  // namespace paceline::sim

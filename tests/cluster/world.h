@@ -57,9 +57,20 @@ class World {
       Word value = 0;
       std::optional<std::uint64_t> since;
       std::optional<std::uint64_t> version;  // once it has arrived
+      std::optional<std::uint64_t> clock;
     };
     std::map<std::uint32_t, Staged> staged;  // by chunk
-    std::set<std::uint32_t> aside;           // chunks whose arriving parameters are staged
+    struct RowRead {
+      Share share;
+      std::uint64_t ticket = 0;
+      bool sent = false;
+      bool ahead = false;
+      bool joins = false;
+      std::map<std::uint32_t, Word> values;  // by chunk
+    };
+    std::deque<RowRead> reads;
+    std::uint64_t tickets = 0;
+    std::set<std::uint32_t> aside;  // chunks whose arriving parameters are staged
     std::optional<Share> share;
     std::vector<Word> grads;
     std::uint32_t next_chunk = 0;
@@ -92,6 +103,8 @@ class World {
                  const wire::Push* push = nullptr, Word payload = 0);
   void store_version(Server& server, std::uint32_t chunk, std::uint64_t version, Word value);
   void send_params(Server& server, const SendParams& send);
+  static bool refuses(const ServerCore::Actions& actions);
+  void pull_arrives(Server& server, std::uint32_t worker, const wire::Pull& pull, bool ahead);
   void push_arrives(Server& server, const Sender& sender, const wire::Push& push, Word payload);
 
   // ---- workers
@@ -103,7 +116,16 @@ class World {
     std::uint64_t version;
     Word value;
     std::optional<std::uint64_t> since;  // only the changes: the version they belong to
+    std::uint64_t ticket;
+    std::optional<std::uint64_t> clock;
   };
+  void rows_arrive(Worker& worker, const Params& params);
+  bool rows_are_there(Worker& worker);
+  Worker::RowRead& read_of(Worker& worker, const Share& share);
+  void ask(Worker& worker, Worker::RowRead& read, bool ahead);
+  void ask_one(Worker& worker, const Worker::RowRead& read, std::uint32_t chunk);
+  void finish_read(Worker& worker);
+  bool reads_ahead() const { return scenario_.mode != Mode::kSsp || scenario_.staleness > 0; }
   void params_begin(Worker& worker, const Params& params);
   void params_end(Worker& worker, const Params& params);
   void install(Worker& worker, std::uint32_t chunk);

@@ -1,21 +1,8 @@
 // A synchronous run ends with the weights of one process, however it is cut.
-#include <cmath>
-
 #include "system/run_fixture.h"
 
 namespace paceline {
 namespace {
-
-// Largest difference, relative to the largest parameter.
-double difference(const std::vector<float>& a, const std::vector<float>& b) {
-  double largest = 0;
-  double most = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    largest = std::max(largest, std::abs(static_cast<double>(a[i])));
-    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
-  }
-  return most / largest;
-}
 
 // The sums of a step are rounded in another order when its shares are others.
 constexpr double kTolerance = 2e-5;

@@ -120,20 +120,100 @@ TEST_F(RowsRun, LearnsNumbers) {
   EXPECT_FALSE(summary("run").contains("test_auc"));
 }
 
-// Of the same steps, however many take part and wherever the table is.
+// Of the same steps, however many take part, wherever the rows are, and whatever travels.
 TEST_F(RowsRun, SynchronousRunsAgree) {
-  const Arguments sync = {"--mode", "sync", "--epochs", "2"};
-  const auto with = [&](Arguments more) {
+  const auto run = [&](const std::string& name, Arguments more) {
+    const Arguments sync = {"--mode", "sync", "--epochs", "2", "--decay", "0.001"};
     more.insert(more.begin(), sync.begin(), sync.end());
-    return more;
+    const Result result = paceline(clicks(name, more));
+    ASSERT_EQ(result.code, 0) << name << ":\n" << result.output;
+    EXPECT_EQ(summary(name)["examples"], 12'000) << name;
   };
-  ASSERT_EQ(paceline(clicks("one", with({"--workers", "1"}))).code, 0);
-  const Result two = paceline(clicks("two", with({"--workers", "2", "--exchange", "ps"})));
-  ASSERT_EQ(two.code, 0) << two.output;
-  const auto a = parameters("one");
-  const auto b = parameters("two");
-  ASSERT_EQ(a.size(), b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-5) << i;
+  for (const char* optimizer : {"ftrl", "adagrad"}) {
+    run("one", {"--workers", "1", "--optimizer", optimizer});
+    for (const char* workers : {"1", "2", "3"}) {
+      run("ps",
+          {"--exchange", "ps", "--workers", workers, "--servers", "2", "--optimizer", optimizer});
+      EXPECT_LT(difference(parameters("one"), parameters("ps")), 1e-6) << workers << optimizer;
+      EXPECT_NEAR(summary("one")["test_loss"].get<double>(),
+                  summary("ps")["test_loss"].get<double>(), 1e-6);
+      std::filesystem::remove_all(path("ps"));
+    }
+    std::filesystem::remove_all(path("one"));
+  }
+}
+
+TEST_F(RowsRun, SynchronousRunsHaveTheSameBitsWhenDeterministic) {
+  const auto run = [&](const std::string& name, Arguments more) {
+    const Arguments sync = {"--mode", "sync", "--epochs", "2", "--deterministic"};
+    more.insert(more.begin(), sync.begin(), sync.end());
+    const Result result = paceline(clicks(name, more));
+    ASSERT_EQ(result.code, 0) << name << ":\n" << result.output;
+  };
+  run("one", {"--workers", "1"});
+  run("two", {"--workers", "2", "--exchange", "ps"});
+  run("three", {"--workers", "3", "--exchange", "ps", "--servers", "3"});
+  run("dense", {"--workers", "2", "--exchange", "ps", "--transfer", "dense"});
+  for (const char* name : {"two", "three", "dense"}) {
+    EXPECT_EQ(parameters("one"), parameters(name)) << name;
+  }
+}
+
+// Whoever is ahead, and however far: about as good as step by step.
+TEST_F(RowsRun, AsynchronousRunsLearnAsWell) {
+  ASSERT_EQ(paceline(clicks("sync", {"--mode", "sync", "--workers", "1", "--epochs", "8"})).code,
+            0);
+  const double expected = summary("sync")["test_loss"];
+  for (const auto& [name, more] : std::vector<std::pair<std::string, Arguments>>{
+           {"async", {"--mode", "async"}},
+           {"ssp0", {"--mode", "ssp", "--staleness", "0"}},
+           {"ssp2", {"--mode", "ssp", "--staleness", "2", "--servers", "3"}},
+           {"ssp16", {"--mode", "ssp", "--staleness", "16", "--workers", "3"}}}) {
+    Arguments arguments = {"--exchange", "ps", "--epochs", "8"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Result result = paceline(clicks(name, arguments));
+    ASSERT_EQ(result.code, 0) << name << ":\n" << result.output;
+    EXPECT_EQ(summary(name)["examples"], 48'000) << name;
+    EXPECT_NEAR(summary(name)["test_loss"].get<double>() / expected, 1, 0.01) << name;
+  }
+}
+
+// What the servers say of the test rows is what anybody says who has the weights.
+TEST_F(RowsRun, IsTestedBesideTheTable) {
+  const Arguments ps = {"--exchange", "ps", "--servers", "3", "--mode", "sync", "--epochs", "2"};
+  ASSERT_EQ(paceline(clicks("run", ps)).code, 0);
+  const Result tested = paceline({"evaluate", path("run").string(), "--json"});
+  ASSERT_EQ(tested.code, 0) << tested.output;
+  EXPECT_NEAR(nlohmann::json::parse(tested.output)["loss"].get<double>(),
+              summary("run")["test_loss"].get<double>(), 1e-6);
+  EXPECT_GT(summary("run")["test_auc"], 0.7);
+}
+
+TEST_F(RowsRun, ServersGoOnFromACheckpoint) {
+  const Arguments ps = {"--exchange", "ps", "--servers", "2", "--mode", "sync", "--workers", "1"};
+  const auto with = [&](const Arguments& more) {
+    Arguments all = ps;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  ASSERT_EQ(paceline(clicks("whole", ps)).code, 0);
+  ASSERT_EQ(paceline(clicks("cut", with({"--epochs", "2"}))).code, 0);
+  // With another number of servers, and with threads.
+  const Result rest = paceline(
+      {"train", "--resume", path("cut").string(), "--epochs", "4", "--servers", "3", "--quiet"});
+  ASSERT_EQ(rest.code, 0) << rest.output;
+  EXPECT_EQ(parameters("cut"), parameters("whole"));
+}
+
+TEST_F(RowsRun, HalvesOnTheWireLearnAsWell) {
+  for (const char* wire : {"float", "bf16"}) {
+    const Result result = paceline(
+        clicks(wire, {"--exchange", "ps", "--mode", "sync", "--wire", wire, "--epochs", "8"}));
+    ASSERT_EQ(result.code, 0) << result.output;
+  }
+  EXPECT_NEAR(
+      summary("bf16")["test_loss"].get<double>() / summary("float")["test_loss"].get<double>(), 1,
+      0.01);
 }
 
 TEST_F(RowsRun, BadLinesAreCountedOrEndTheRun) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -44,6 +45,17 @@ class SyntheticRun : public ::testing::Test {
 
   TempDir dir_;
 };
+
+// Largest difference, relative to the largest parameter.
+inline double difference(const std::vector<float>& a, const std::vector<float>& b) {
+  double largest = 0;
+  double most = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    largest = std::max(largest, std::abs(static_cast<double>(a[i])));
+    most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
+  }
+  return most / largest;
+}
 
 // Long enough to be hit in the middle: the epochs are many and short.
 #if defined(__SANITIZE_THREAD__)

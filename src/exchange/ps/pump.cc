@@ -12,6 +12,10 @@ Pump::Pump(Loop& loop, std::function<void(const std::string&)> failed)
     : loop_(loop), failed_(std::move(failed)) {}
 
 Pump::~Pump() {
+  stop();
+}
+
+void Pump::stop() {
   if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);

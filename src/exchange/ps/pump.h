@@ -24,6 +24,7 @@ class Pump {
   ~Pump();
 
   void start();  // until then, and without it, the loop is the owner's
+  void stop();   // for good
 
   // While one lives, the loop is the owner's. They may be nested.
   class [[nodiscard]] Hold {

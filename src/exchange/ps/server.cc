@@ -21,41 +21,48 @@ class PsServer::Client final : public LinkHandler {
   bool wants_halves() const { return wants_halves_; }
 
   std::span<std::byte> place(Link&, const FrameHeader& header, std::string_view meta) override {
-    if (header.type != wire::PUSH || !greeted_) throw FrameError("unexpected payload");
-    push_ = parsed<wire::Push>(meta);
-    const Range tiles{push_.tiles().begin(), push_.tiles().end()};
-    const bool possible = tiles.begin <= tiles.end && tiles.size() <= 1'000'000;
-    const std::size_t bytes =
-        possible ? server_.shard_.contribution_bytes(push_.chunk(), tiles) : 0;
-    if (!possible || !fits(header.codec, header.payload_bytes, bytes / sizeof(float))) {
-      throw FrameError(fmt::format("a push of {} bytes does not fit chunk {}", header.payload_bytes,
-                                   push_.chunk()));
+    if (!greeted_ || (header.type != wire::PUSH && header.type != wire::PULL)) {
+      throw FrameError("unexpected payload");
     }
-    landing_ = server_.shard_.landing(bytes);
-    if (header.codec == Codec::kRaw) return landing_->bytes();
+    if (header.type == wire::PUSH) {
+      push_ = parsed<wire::Push>(meta);
+      const Range tiles{push_.tiles().begin(), push_.tiles().end()};
+      if (tiles.begin > tiles.end || tiles.size() > 1'000'000) {
+        throw FrameError(fmt::format("tiles {}–{}", tiles.begin, tiles.end));
+      }
+      landing_ = server_.holding_->landing(id_, push_, tiles);
+      if (!fits(header.codec, header.payload_bytes, landing_.values->size() / sizeof(float))) {
+        throw FrameError(fmt::format("a push of {} bytes does not fit chunk {}",
+                                     header.payload_bytes, push_.chunk()));
+      }
+      if (header.codec == Codec::kRaw) return landing_.values->bytes();
+    }
     arriving_ = Buffer(header.payload_bytes);
     return arriving_.bytes();
   }
 
   void received(Link&, const FrameHeader& header, std::string_view meta,
-                std::span<std::byte>) override {
+                std::span<std::byte> payload) override {
     if (header.type == kHelloType) return greet(meta);
     if (!greeted_) throw FrameError("the first message is not a hello");
     incarnation_ = header.incarnation;
-    if (header.type == wire::PUSH && landing_) {
+    if (header.type == wire::PUSH) {
+      // None has no payload but those to a server of whose rows a share touches none.
+      if (payload.empty()) place(*link_, header, meta);
       if (header.codec != Codec::kRaw) {
         if (has_blocks(header.codec)) {
-          std::ranges::fill(landing_->as_floats(), 0.0F);  // the others
+          std::ranges::fill(landing_.values->as_floats(), 0.0F);  // the others
         }
-        decode(header.codec, arriving_.bytes(), landing_->as_floats());
+        decode(header.codec, arriving_.bytes(), landing_.values->as_floats());
       }
       const Sender sender{id_, header.incarnation, header.plan_epoch, header.base_version};
-      const Shard::Contribution contribution = std::move(landing_);
-      server_.carry_out(server_.core_.push(sender, push_), &push_, contribution);
+      const Gradient gradient = std::exchange(landing_, {});
+      server_.carry_out(server_.core_.push(sender, push_), &push_, gradient);
     } else if (header.type == wire::PULL) {
       const auto pull = parsed<wire::Pull>(meta);
       wants_halves_ = pull.halves();
-      server_.carry_out(server_.core_.pull(id_, header.incarnation, pull), nullptr, nullptr);
+      server_.holding_->asked(id_, pull, payload);
+      server_.carry_out(server_.core_.pull(id_, header.incarnation, pull), nullptr, {});
     } else {
       throw FrameError(fmt::format("a server does not know message type {}", header.type));
     }
@@ -87,15 +94,15 @@ class PsServer::Client final : public LinkHandler {
   bool greeted_ = false;
   std::uint32_t incarnation_ = 0;
   wire::Push push_;
-  Shard::Contribution landing_;
+  Gradient landing_;
   Buffer arriving_;  // what must be decoded
   bool wants_halves_ = false;
 };
 
-PsServer::PsServer(const ServerCore::Options& options, Shard shard, std::string digest,
-                   TellChief tell)
+PsServer::PsServer(const ServerCore::Options& options, std::unique_ptr<Holding> holding,
+                   std::string digest, TellChief tell)
     : core_(options),
-      shard_(std::move(shard)),
+      holding_(std::move(holding)),
       digest_(std::move(digest)),
       tell_(std::move(tell)) {}
 
@@ -117,20 +124,21 @@ void PsServer::gone(ClientId id) {
   counted_.bytes_out += counters.bytes_out;
   departed_.push_back(std::move(found->second));  // it is still being called
   clients_.erase(found);
-  carry_out(core_.client_gone(id, incarnation), nullptr, nullptr);
+  holding_->gone(id);
+  carry_out(core_.client_gone(id, incarnation), nullptr, {});
 }
 
 void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* push,
-                         const Shard::Contribution& contribution) {
+                         const Gradient& gradient) {
   std::vector<CheckChunk> checks;
   std::optional<std::uint64_t> measure;
   for (const ServerAction& action : actions) {
     if (const auto* add = std::get_if<Accumulate>(&action)) {
-      shard_.accumulate(add->chunk, add->first, {push->tiles().begin(), push->tiles().end()},
-                        contribution);
+      holding_->accumulate(add->chunk, add->first, {push->tiles().begin(), push->tiles().end()},
+                           gradient);
     } else if (const auto* apply = std::get_if<Apply>(&action)) {
       const bool at_once = push != nullptr && core_.applies_at_once();
-      shard_.apply(*apply, at_once ? contribution : nullptr);
+      holding_->apply(*apply, at_once ? gradient : Gradient());
     } else if (const auto* params = std::get_if<SendParams>(&action)) {
       send_params(*params);
     } else if (const auto* check = std::get_if<CheckChunk>(&action)) {
@@ -138,9 +146,9 @@ void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* p
     } else if (const auto* step = std::get_if<MeasureStep>(&action)) {
       measure = step->step;
     } else if (const auto* pin = std::get_if<PinVersion>(&action)) {
-      shard_.pin(pin->version);
+      holding_->pin(pin->version);
     } else if (const auto* release = std::get_if<ReleaseVersion>(&action)) {
-      shard_.release(release->version);
+      holding_->release(release->version);
     } else if (const auto* reply = std::get_if<SendToClient>(&action)) {
       const auto client = clients_.find(reply->client);
       if (client == clients_.end()) continue;
@@ -160,11 +168,11 @@ void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* p
     }
   }
   for (const auto& [chunk, step] : checks) {
-    carry_out(core_.checked(chunk, step, shard_.is_finite(chunk, step)), push, contribution);
+    carry_out(core_.checked(chunk, step, holding_->is_finite(chunk, step)), push, gradient);
   }
   if (measure) {
-    const Norm norm = shard_.measure(*measure);
-    carry_out(core_.measured(*measure, norm.sum_of_squares, norm.finite), push, contribution);
+    const Norm norm = holding_->measure(*measure);
+    carry_out(core_.measured(*measure, norm.sum_of_squares, norm.finite), push, gradient);
   }
 }
 
@@ -174,16 +182,17 @@ void PsServer::send_params(const SendParams& send) {
   FrameHeader header;
   header.type = wire::PARAMS;
   header.base_version = send.version;
-  std::optional<BlockSet> changed;
-  if (send.since) changed = shard_.changed(send.chunk, send.version, *send.since);
-  Encoded values =
-      encode(shard_.values(send.chunk, send.version, send.state),
-             client->second->wants_halves() ? WireFormat::kBf16 : WireFormat::kFloat, changed);
+  Holding::Answer answer = holding_->answer(send);
+  Encoded values = encode(std::move(answer.values),
+                          client->second->wants_halves() ? WireFormat::kBf16 : WireFormat::kFloat,
+                          answer.changed);
   header.codec = values.codec;
   wire::Params params;
   params.set_chunk(send.chunk);
   params.set_state(send.state);
   params.set_since(send.since.value_or(0));
+  params.set_ticket(send.ticket);
+  if (send.clock) params.set_clock(*send.clock);
   params.SerializeToString(&meta_);
   client->second->link().send(header, meta_, std::move(values.payload),
                               static_cast<int>(send.chunk));
@@ -205,20 +214,20 @@ void PsServer::tell(const SendToChief& message) {
 
 void PsServer::told(wire::Type type, std::string_view meta) {
   if (type == wire::FENCE) {
-    carry_out(core_.fence(parsed<wire::Fence>(meta)), nullptr, nullptr);
+    carry_out(core_.fence(parsed<wire::Fence>(meta)), nullptr, {});
   } else if (type == wire::PIN) {
-    carry_out(core_.pin(parsed<wire::Pin>(meta).version()), nullptr, nullptr);
+    carry_out(core_.pin(parsed<wire::Pin>(meta).version()), nullptr, {});
   } else if (type == wire::UNPIN) {
-    carry_out(core_.unpin(parsed<wire::Unpin>(meta).version()), nullptr, nullptr);
+    carry_out(core_.unpin(parsed<wire::Unpin>(meta).version()), nullptr, {});
   } else if (type == wire::VERDICT) {
-    carry_out(core_.verdict(parsed<wire::Verdict>(meta)), nullptr, nullptr);
+    carry_out(core_.verdict(parsed<wire::Verdict>(meta)), nullptr, {});
   } else if (type == wire::STOP) {
-    carry_out(core_.stop(), nullptr, nullptr);
+    carry_out(core_.stop(), nullptr, {});
   }
 }
 
 void PsServer::report() {
-  carry_out(core_.report(), nullptr, nullptr);
+  carry_out(core_.report(), nullptr, {});
 }
 
 LinkCounters PsServer::counters() const {

@@ -10,8 +10,8 @@
 #include <memory>
 #include <string>
 
+#include "exchange/ps/holding.h"
 #include "exchange/ps/server_core.h"
-#include "exchange/ps/shard.h"
 #include "net/link.h"
 #include "net/loop.h"
 
@@ -26,7 +26,8 @@ class PsServer {
  public:
   using TellChief = std::function<void(ChiefWord)>;
   // `digest` of the configuration: clients must have the same.
-  PsServer(const ServerCore::Options& options, Shard shard, std::string digest, TellChief tell);
+  PsServer(const ServerCore::Options& options, std::unique_ptr<Holding> holding, std::string digest,
+           TellChief tell);
   ~PsServer();
 
   LinkHandler* accept(std::shared_ptr<Link> link);  // for the Listener
@@ -41,13 +42,13 @@ class PsServer {
  private:
   class Client;
   void carry_out(const ServerCore::Actions& actions, const wire::Push* push,
-                 const Shard::Contribution& contribution);
+                 const Gradient& gradient);
   void send_params(const SendParams& send);
   void tell(const SendToChief& message);
   void gone(ClientId id);
 
   ServerCore core_;
-  Shard shard_;
+  std::unique_ptr<Holding> holding_;
   std::string digest_;
   TellChief tell_;
   std::map<ClientId, std::unique_ptr<Client>> clients_;

@@ -87,7 +87,7 @@ void ServerCore::push_sync(const Sender& sender, const wire::Push& push) {
   Chunk& chunk = this->chunk(push.chunk());
   const Waiting reader{sender.client, push.step() + 1, false, sender.base_version};
   if (push.step() < chunk.version) {  // complete: whatever it covers, it was seen
-    answer(push.chunk(), chunk, reader);
+    if (!options_.rows) answer(push.chunk(), chunk, reader);
     return;
   }
   const auto refuse_for = [&](wire::Refusal::Reason reason) {
@@ -107,7 +107,7 @@ void ServerCore::push_sync(const Sender& sender, const wire::Push& push) {
     chunk.weight += push.weight();
     count(push);
   }
-  answer(push.chunk(), chunk, reader);
+  if (!options_.rows) answer(push.chunk(), chunk, reader);
   settle();
 }
 
@@ -127,25 +127,29 @@ void ServerCore::push_async(const Sender& sender, const wire::Push& push) {
     count(push);
   }
   Clock& clock = chunk.clocks[sender.incarnation];
-  ++clock.ticks;
+  clock.ticks = push.clock();
   clock.active = !push.idle();
   clock.since = sender.base_version;
-  if (push.idle()) {
+  if (options_.rows) {
+    acknowledge(sender.client, push);
+  } else if (push.idle()) {
     actions_.push_back(SendParams{sender.client, push.chunk(), chunk.version, false, clock.since});
   } else {
-    read(push.chunk(), chunk, sender.incarnation, sender.client);
-    if (clock.reader) {
-      wire::Ack ack;
-      ack.set_chunk(push.chunk());
-      ack.set_step(push.step());
-      actions_.push_back(SendToClient{sender.client, ack});
-    }
+    read(push.chunk(), chunk, clock, {sender.client, clock.ticks, 0});
+    if (!clock.reads.empty()) acknowledge(sender.client, push);
   }
   release_readers(push.chunk(), chunk);
   version_ = std::min_element(chunks_.begin(), chunks_.end(), [](const auto& a, const auto& b) {
                return a.second.version < b.second.version;
              })->second.version;
   for (const std::uint64_t wanted : std::set(wanted_pins_)) pin_if_reached(wanted);
+}
+
+void ServerCore::acknowledge(ClientId client, const wire::Push& push) {
+  wire::Ack ack;
+  ack.set_chunk(push.chunk());
+  ack.set_step(push.step());
+  actions_.push_back(SendToClient{client, ack});
 }
 
 // Loss and progress are counted on one chunk only: every contribution has every chunk.
@@ -280,13 +284,13 @@ const ServerCore::Actions& ServerCore::pull(ClientId client, std::uint32_t incar
       for (const auto& [member, other] : chunk.clocks) {
         if (other.active && (!smallest || other.ticks < *smallest)) smallest = other.ticks;
       }
-      clock.ticks = smallest.value_or(clock.ticks);
+      clock.ticks = pull.has_clock() ? pull.clock() : smallest.value_or(clock.ticks);
       clock.active = true;
     }
     clock.since.reset();
-    read(pull.chunk(), chunk, incarnation, client);
+    read(pull.chunk(), chunk, clock, {client, clock.ticks, pull.ticket(), !pull.has_clock()});
   } else {
-    answer(pull.chunk(), chunk, {client, pull.version(), pull.state()});
+    answer(pull.chunk(), chunk, {client, pull.version(), pull.state(), {}, pull.ticket()});
   }
   return actions_;
 }
@@ -294,13 +298,14 @@ const ServerCore::Actions& ServerCore::pull(ClientId client, std::uint32_t incar
 // Answers now, later, or with a refusal: exactly the version that was asked for.
 void ServerCore::answer(std::uint32_t number, Chunk& chunk, const Waiting& reader) {
   if (kept(chunk, reader.version)) {
-    actions_.push_back(
-        SendParams{reader.client, number, reader.version, reader.state, reader.since});
+    actions_.push_back(SendParams{reader.client, number, reader.version, reader.state, reader.since,
+                                  reader.ticket});
   } else if (reader.version < chunk.version) {
     refuse(reader.client, number, reader.version, wire::Refusal::GONE);
   } else {
     const auto same = std::ranges::find_if(chunk.waiting, [&](const Waiting& other) {
-      return other.client == reader.client && other.version == reader.version;
+      return other.client == reader.client && other.version == reader.version &&
+             other.ticket == reader.ticket;
     });
     if (same == chunk.waiting.end()) {
       chunk.waiting.push_back(reader);
@@ -326,25 +331,31 @@ bool ServerCore::kept(const Chunk& chunk, std::uint64_t version) const {
 
 // Bounded staleness: a read at clock c waits until every active member's pushes of clocks
 // below c − staleness are applied. A member that idles has nothing under way.
-void ServerCore::read(std::uint32_t number, Chunk& chunk, std::uint32_t incarnation,
-                      ClientId client) {
-  Clock& clock = chunk.clocks[incarnation];
-  clock.reader.reset();
-  if (options_.mode == Mode::kSsp) {
-    for (const auto& [member, other] : chunk.clocks) {
-      if (other.active && other.ticks + options_.staleness < clock.ticks) {
-        clock.reader = client;
-        return;
-      }
-    }
+bool ServerCore::may_read(const Chunk& chunk, const Read& read) const {
+  if (options_.mode != Mode::kSsp) return true;
+  return std::ranges::none_of(chunk.clocks, [&](const auto& entry) {
+    return entry.second.active && entry.second.ticks + options_.staleness < read.ticks;
+  });
+}
+
+void ServerCore::read(std::uint32_t number, Chunk& chunk, Clock& clock, const Read& read) {
+  if (!options_.rows) clock.reads.clear();  // who asks again wants the newest
+  clock.reads.push_back(read);
+  answer_reads(number, chunk, clock);
+}
+
+void ServerCore::answer_reads(std::uint32_t number, const Chunk& chunk, Clock& clock) {
+  while (!clock.reads.empty() && may_read(chunk, clock.reads.front())) {
+    const Read& first = clock.reads.front();
+    SendParams send{first.client, number, chunk.version, false, clock.since, first.ticket};
+    if (first.joins) send.clock = first.ticks;
+    actions_.push_back(send);
+    clock.reads.pop_front();
   }
-  actions_.push_back(SendParams{client, number, chunk.version, false, clock.since});
 }
 
 void ServerCore::release_readers(std::uint32_t number, Chunk& chunk) {
-  for (auto& [incarnation, clock] : chunk.clocks) {
-    if (clock.reader) read(number, chunk, incarnation, *clock.reader);
-  }
+  for (auto& [incarnation, clock] : chunk.clocks) answer_reads(number, chunk, clock);
 }
 
 void ServerCore::leave(std::uint32_t incarnation) {

@@ -13,9 +13,14 @@
 //
 // Asynchronous modes: a contribution covers a whole step and is applied at once, once per
 // chunk, whatever its order; a chunk's version is the number of contributions applied.
+//
+// Of a table (`rows`), a chunk is all that this server has of it. Whoever reads names the rows and
+// gives the read a ticket, so a push is no read: it is acknowledged, and answered by nothing else.
+// A worker may ask for the rows of its next share before it has pushed this one.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -73,6 +78,8 @@ struct SendParams {
   std::uint64_t version;
   bool state = false;
   std::optional<std::uint64_t> since = {};  // the version that the client holds, if it is known
+  std::uint64_t ticket = 0;                 // rows: of the read that this answers
+  std::optional<std::uint64_t> clock = {};  // async: of a reader that has just been given one
 };
 struct SendToClient {
   ClientId client;
@@ -100,6 +107,7 @@ class ServerCore {
     std::vector<Range> applied;         // async: the steps it stands for, if not all below it
     std::uint64_t last_version = 0;     // the run's end: pinned
     std::size_t most_pins = kMostPins;  // sync: further progress waits for an UNPIN
+    bool rows = false;                  // it holds a part of a table, as a single chunk
   };
   explicit ServerCore(const Options& options);
 
@@ -130,11 +138,18 @@ class ServerCore {
     std::uint64_t version;  // sync
     bool state = false;
     std::optional<std::uint64_t> since = {};
+    std::uint64_t ticket = 0;
+  };
+  struct Read {  // that waits until others have caught up
+    ClientId client;
+    std::uint64_t ticks;  // of the reader, when it asked
+    std::uint64_t ticket;
+    bool joins = false;  // and wants to know them
   };
   struct Clock {  // of one worker on one chunk (ssp)
     std::uint64_t ticks = 0;
     bool active = false;
-    std::optional<ClientId> reader;      // whose read waits
+    std::deque<Read> reads;              // oldest first; more than one only of rows
     std::optional<std::uint64_t> since;  // the version that it holds, if it is known
   };
   struct Chunk {
@@ -163,7 +178,10 @@ class ServerCore {
   void finish_step();
   void answer(std::uint32_t number, Chunk& chunk, const Waiting& reader);
   void answer_waiting(std::uint32_t number, Chunk& chunk);
-  void read(std::uint32_t number, Chunk& chunk, std::uint32_t incarnation, ClientId client);
+  void read(std::uint32_t number, Chunk& chunk, Clock& clock, const Read& read);
+  void answer_reads(std::uint32_t number, const Chunk& chunk, Clock& clock);
+  bool may_read(const Chunk& chunk, const Read& read) const;
+  void acknowledge(ClientId client, const wire::Push& push);
   void release_readers(std::uint32_t number, Chunk& chunk);
   void leave(std::uint32_t incarnation);
   void pin_if_reached(std::uint64_t version);

@@ -61,8 +61,8 @@ void Shard::load(std::uint32_t number, std::uint64_t version, std::span<const fl
   }
 }
 
-Shard::Contribution Shard::landing(std::size_t bytes) {
-  return take(free_landings_, bytes);
+Gradient Shard::landing(ClientId, const wire::Push& push, Range tiles) {
+  return {take(free_landings_, contribution_bytes(push.chunk(), tiles)), nullptr};
 }
 
 std::size_t Shard::contribution_bytes(std::uint32_t number, Range tiles) const {
@@ -70,20 +70,20 @@ std::size_t Shard::contribution_bytes(std::uint32_t number, Range tiles) const {
   return nodes * chunks_.at(number).floats.size() * sizeof(float);
 }
 
-void Shard::accumulate(std::uint32_t number, bool first, Range tiles, Contribution contribution) {
+void Shard::accumulate(std::uint32_t number, bool first, Range tiles, Gradient gradient) {
   Chunk& chunk = chunks_.at(number);
   if (options_.deterministic) {
     if (first) chunk.tree.clear();
-    std::span<const float> rest = contribution->as_floats();
+    std::span<const float> rest = gradient.values->as_floats();
     for (const Range& node : tree_nodes(tiles)) {
       chunk.tree.add(node, rest.first(chunk.floats.size()));
       rest = rest.subspan(chunk.floats.size());
     }
     chunk.sum.reset();
   } else if (first) {
-    chunk.sum = std::move(contribution);
+    chunk.sum = std::move(gradient.values);
   } else {
-    add(chunk.sum->as_floats(), contribution->as_floats());
+    add(chunk.sum->as_floats(), gradient.values->as_floats());
   }
 }
 
@@ -105,10 +105,11 @@ Norm Shard::measure(std::uint64_t step) {
   return total;
 }
 
-void Shard::apply(const Apply& apply, const Contribution& contribution) {
+void Shard::apply(const Apply& apply, const Gradient& gradient) {
   Chunk& chunk = chunks_.at(apply.chunk);
-  const std::span<const float> sum =
-      contribution ? std::span<const float>(contribution->as_floats()) : summed(chunk, apply.step);
+  const std::span<const float> sum = gradient.values
+                                         ? std::span<const float>(gradient.values->as_floats())
+                                         : summed(chunk, apply.step);
   const std::size_t bytes = chunk.floats.size() * sizeof(float);
   const bool unchanged = apply.scale == 0;
   Version next{apply.version, chunk.current.values, chunk.current.state};
@@ -148,6 +149,13 @@ const Shard::Version& Shard::find(const Chunk& chunk, std::uint64_t version) con
   const auto pinned = chunk.pinned.find(version);
   PACELINE_CHECK(pinned != chunk.pinned.end());
   return pinned->second;
+}
+
+Holding::Answer Shard::answer(const SendParams& send) {
+  Answer answer{values(send.chunk, send.version, send.state), std::nullopt};
+  if (send.since && !options_.whole_tables)
+    answer.changed = changed(send.chunk, send.version, *send.since);
+  return answer;
 }
 
 Payload Shard::values(std::uint32_t number, std::uint64_t version, bool with_state) const {

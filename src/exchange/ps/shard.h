@@ -19,7 +19,7 @@
 #include "exchange/blocks.h"
 #include "exchange/chunks.h"
 #include "exchange/options.h"
-#include "exchange/ps/server_core.h"
+#include "exchange/ps/holding.h"
 #include "exchange/tree_sum.h"
 #include "net/link.h"
 #include "optim/groups.h"
@@ -36,9 +36,10 @@ struct ShardOptions {
   StepRules rules;
   bool deterministic = false;
   bool keep_previous_state = false;  // so that the version before can be saved whole
+  bool whole_tables = false;         // all blocks travel, changed or not
 };
 
-class Shard {
+class Shard final : public Holding {
  public:
   Shard(const ChunkMap& map, std::uint32_t server, const ShardOptions& options,
         const Schedule& schedule);
@@ -48,18 +49,14 @@ class Shard {
   void load(std::uint32_t chunk, std::uint64_t version, std::span<const float> values,
             std::span<const float> state);
 
-  using Contribution = std::shared_ptr<Buffer>;
-  Contribution landing(std::size_t bytes);  // memory for one to arrive in
-  std::size_t contribution_bytes(std::uint32_t chunk, Range tiles) const;
-  void accumulate(std::uint32_t chunk, bool first, Range tiles, Contribution contribution);
-  bool is_finite(std::uint32_t chunk, std::uint64_t step);  // its sum
-  Norm measure(std::uint64_t step);                         // of the sums of all chunks
-
-  // Applies the chunk's sum or, when given, the contribution itself.
-  void apply(const Apply& apply, const Contribution& contribution = nullptr);
-
-  void pin(std::uint64_t version);
-  void release(std::uint64_t version);
+  Gradient landing(ClientId client, const wire::Push& push, Range tiles) override;
+  void accumulate(std::uint32_t chunk, bool first, Range tiles, Gradient gradient) override;
+  bool is_finite(std::uint32_t chunk, std::uint64_t step) override;
+  Norm measure(std::uint64_t step) override;
+  void apply(const Apply& apply, const Gradient& gradient) override;
+  void pin(std::uint64_t version) override;
+  void release(std::uint64_t version) override;
+  Answer answer(const SendParams& send) override;
 
   // The values (and state behind them) of a version that is kept.
   Payload values(std::uint32_t chunk, std::uint64_t version, bool with_state) const;
@@ -81,12 +78,13 @@ class Shard {
     Version previous;
     BlockHistory history;  // of the current version's values
     std::map<std::uint64_t, Version> pinned;
-    Contribution sum;
+    std::shared_ptr<Buffer> sum;
     TreeSum tree{0};
     std::vector<std::shared_ptr<Buffer>> free_values;
     std::vector<std::shared_ptr<Buffer>> free_state;
   };
 
+  std::size_t contribution_bytes(std::uint32_t chunk, Range tiles) const;
   std::span<const float> summed(Chunk& chunk, std::uint64_t step);
   const Version& find(const Chunk& chunk, std::uint64_t version) const;
 
@@ -94,8 +92,8 @@ class Shard {
   Optimizer optimizer_;
   Schedule schedule_;
   std::map<std::uint32_t, Chunk> chunks_;
-  std::vector<Contribution>
-      free_landings_;  // of all chunks, so that the few in use stay in the cache
+  // Of all chunks, so that the few in use stay in the cache.
+  std::vector<std::shared_ptr<Buffer>> free_landings_;
 };
 
 }  // namespace paceline

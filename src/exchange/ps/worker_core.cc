@@ -46,13 +46,18 @@ const WorkerCore::Actions& WorkerCore::lease(const wire::Lease& lease) {
   return actions_;
 }
 
-const WorkerCore::Actions& WorkerCore::params(std::uint32_t chunk, std::uint64_t version) {
+const WorkerCore::Actions& WorkerCore::params(std::uint32_t chunk, std::uint64_t version,
+                                              std::optional<std::uint64_t> clock) {
   actions_.clear();
   Chunk& state = chunks_.at(chunk);
-  state.have = version;
+  state.have = options_.rows ? std::max(state.have.value_or(0), version) : version;
   if (state.wanted && *state.wanted == version) state.wanted.reset();
   if (state.answers > 0) --state.answers;
-  acknowledge(chunk);
+  if (!options_.rows) acknowledge(chunk);
+  if (clock && !clock_) {
+    clock_ = clock;
+    for (const std::uint32_t other : std::exchange(to_join_, {})) join(other);
+  }
   return actions_;
 }
 
@@ -153,10 +158,10 @@ WorkerCore::Next WorkerCore::next_leased(Task& task) {
   if (leases_.empty()) return Next::kWait;
   task.share = options_.grid.whole(leases_.front());
   leases_.pop_front();
-  if (idle_) {  // joins again: what it holds may be older than the bound allows
+  if (std::exchange(idle_, false)) {  // joins again: what it holds may be older than allowed
     for (Chunk& chunk : chunks_) chunk.join = true;
+    clock_.reset();
   }
-  idle_ = leases_.empty();
   return Next::kShare;
 }
 
@@ -184,20 +189,39 @@ const WorkerCore::Actions& WorkerCore::needs(std::uint32_t number) {
   } else if (chunks_[number].join) {
     chunks_[number].join = false;
     ++chunks_[number].answers;
-    wire::Pull pull;
-    pull.set_chunk(number);
-    pull.set_latest(true);
-    actions_.push_back(SendPull{pull});
+    if (number == 0 || clock_) {
+      join(number);
+    } else {
+      to_join_.push_back(number);
+      if (std::exchange(chunks_[0].join, false)) {
+        ++chunks_[0].answers;
+        join(0);
+      }
+    }
   }
   return actions_;
+}
+
+void WorkerCore::join(std::uint32_t number) {
+  wire::Pull pull;
+  pull.set_chunk(number);
+  pull.set_latest(true);
+  if (clock_) pull.set_clock(*clock_);
+  actions_.push_back(SendPull{pull});
 }
 
 const WorkerCore::Actions& WorkerCore::push(std::uint32_t number,
                                             const Contribution& contribution) {
   actions_.clear();
   if (!current_) return actions_;  // the run has gone on without this share: see refused()
-  PACELINE_CHECK(holds(number) && !chunks_[number].pushed);
   Chunk& chunk = chunks_[number];
+  PACELINE_CHECK(!chunk.pushed && (options_.rows || holds(number)));
+  // The same for all servers, and not before the first hears it: until then a lease may come, and
+  // with it a read of the share that follows.
+  if (unpushed_ == options_.chunks && options_.mode != Mode::kSync) {
+    idle_ = leases_.empty();
+    clock_ = clock_.value_or(0) + 1;
+  }
   SendPush send;
   send.message.set_chunk(number);
   send.message.set_step(current_->share.step);
@@ -210,15 +234,17 @@ const WorkerCore::Actions& WorkerCore::push(std::uint32_t number,
   send.message.set_examples(contribution.examples);
   send.message.set_scale(contribution.scale);
   send.message.set_idle(options_.mode != Mode::kSync && idle_);
-  send.base_version = *chunk.have;
+  send.message.set_clock(clock_.value_or(0));
+  send.base_version = options_.rows ? current_->share.step : *chunk.have;
   send.plan_epoch = current_->epoch;
   chunk.pushed = true;
-  if (options_.mode == Mode::kSync) {
-    chunk.wanted = current_->share.step + 1;
-  } else {
-    chunk.unacknowledged = true;
+  if (options_.mode != Mode::kSync) {
+    if (chunk.pushes++ == commits_ + uncommitted_.size()) {
+      uncommitted_.push_back(current_->share.step);
+    }
     ++chunk.answers;
-    pushed_step_ = current_->share.step;
+  } else if (!options_.rows) {
+    chunk.wanted = current_->share.step + 1;
   }
   actions_.push_back(std::move(send));
   if (--unpushed_ == 0) current_.reset();
@@ -248,8 +274,10 @@ bool WorkerCore::may_land(std::uint32_t chunk) const {
 
 std::optional<Share> WorkerCore::after(const Share& share) const {
   if (options_.mode != Mode::kSync) {
-    if (leases_.empty()) return std::nullopt;
-    return options_.grid.whole(leases_.front());
+    auto next = std::ranges::find(leases_, share.step);
+    next = next == leases_.end() ? leases_.begin() : next + 1;
+    if (next == leases_.end()) return std::nullopt;
+    return options_.grid.whole(*next);
   }
   const std::uint64_t step = share.step + 1;
   const Plan* plan = plans_.in_force(step);
@@ -259,19 +287,18 @@ std::optional<Share> WorkerCore::after(const Share& share) const {
 
 // ---- commits of leases -----------------------------------------------------------------
 
-// A share is pushed only when every chunk's answer to the one before has arrived, so at
-// most one share is unacknowledged.
+// Every server acknowledges pushes in their order.
 void WorkerCore::acknowledge(std::uint32_t number) {
-  if (!std::exchange(chunks_.at(number).unacknowledged, false)) return;
-  if (++acknowledged_ < options_.chunks) return;
-  acknowledged_ = 0;
-  committed_.push_back(pushed_step_);
+  Chunk& chunk = chunks_.at(number);
+  if (chunk.acknowledgments == chunk.pushes) return;
+  ++chunk.acknowledgments;
+  const bool by_all = std::ranges::all_of(
+      chunks_, [this](const Chunk& other) { return other.acknowledgments > commits_; });
+  if (!by_all) return;
+  committed_.push_back(uncommitted_.front());
+  uncommitted_.pop_front();
+  ++commits_;
   report_commits(leases_.empty());
-}
-
-bool WorkerCore::unacknowledged() const {
-  return std::any_of(chunks_.begin(), chunks_.end(),
-                     [](const Chunk& chunk) { return chunk.unacknowledged; });
 }
 
 void WorkerCore::report_commits(bool all) {

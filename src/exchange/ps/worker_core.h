@@ -8,6 +8,10 @@
 // be computed from; holds(chunk) says that they are there; push(chunk) sends its gradient;
 // after the last chunk the share is done. Until its first push a share can be set aside
 // for a more urgent one: see superseded().
+//
+// Of a table (`rows`), a chunk is what one server has of it, and parameters are the rows that a
+// share touches. The driver knows which it has asked for and which are there, so needs() and
+// holds() are not used; the version in hand is the newest that is known to be at the server.
 #pragma once
 
 #include <cstdint>
@@ -56,6 +60,7 @@ class WorkerCore {
     std::uint64_t version = 0;       // to start from
     std::uint64_t last_version = 0;  // steps of the whole run
     std::uint64_t report_every = 8;  // async: commits told to the chief at a time
+    bool rows = false;
   };
   explicit WorkerCore(const Options& options);
 
@@ -64,7 +69,9 @@ class WorkerCore {
   const Actions& plan(const wire::Plan& plan);
   const Actions& prepare(const wire::Prepare& prepare);
   const Actions& lease(const wire::Lease& lease);
-  const Actions& params(std::uint32_t chunk, std::uint64_t version);
+  // `clock` is what the first server calls this worker's when it joins (async).
+  const Actions& params(std::uint32_t chunk, std::uint64_t version,
+                        std::optional<std::uint64_t> clock = {});
   // Changes came that lead to `version`, from one that is not in hand any more: the worker has
   // gone back for somebody else's share.
   const Actions& missed(std::uint32_t chunk, std::uint64_t version);
@@ -88,9 +95,10 @@ class WorkerCore {
   void landing(std::uint32_t chunk) { chunks_.at(chunk).have.reset(); }
   std::optional<std::uint64_t> version(std::uint32_t chunk) const { return chunks_.at(chunk).have; }
   bool stopping() const { return stopping_; }
-  bool quiet() const { return !current_ && acknowledged_ == 0 && !unacknowledged(); }
+  bool quiet() const { return !current_ && uncommitted_.empty(); }
   // The share that will probably follow `share`: for reading ahead.
   std::optional<Share> after(const Share& share) const;
+  std::optional<std::uint64_t> clock() const { return clock_; }  // async: none until it has joined
   std::uint64_t current_step() const { return current_ ? current_->share.step : next_step_; }
 
  private:
@@ -103,9 +111,10 @@ class WorkerCore {
     std::optional<std::uint64_t> wanted;  // version asked for and not yet here (sync)
     bool pushed = false;                  // of the current share
     // async
-    bool join = true;             // must pull before the next share: it idled or is new
-    std::uint32_t answers = 0;    // parameters under way to this worker
-    bool unacknowledged = false;  // its push
+    bool join = true;                   // must pull before the next share: it idled or is new
+    std::uint32_t answers = 0;          // parameters under way to this worker
+    std::uint64_t pushes = 0;           // of shares
+    std::uint64_t acknowledgments = 0;  // of these
   };
 
   Next next_sync(Task& task);
@@ -113,8 +122,8 @@ class WorkerCore {
   void add_to_do(const Task& task);
   bool complete(std::uint64_t version);
   void ask(std::uint32_t chunk, std::uint64_t version);
+  void join(std::uint32_t chunk);
   void acknowledge(std::uint32_t chunk);
-  bool unacknowledged() const;
   void report_commits(bool all);
 
   Options options_;
@@ -132,9 +141,11 @@ class WorkerCore {
 
   // async
   std::deque<std::uint64_t> leases_;
-  bool idle_ = true;  // the servers count this worker as having nothing under way
-  std::uint64_t pushed_step_ = 0;
-  std::uint32_t acknowledged_ = 0;        // chunks of the share pushed last
+  bool idle_ = true;                    // the servers count this worker as having nothing under way
+  std::optional<std::uint64_t> clock_;  // once the first server has said it
+  std::vector<std::uint32_t> to_join_;  // chunks that wait for it
+  std::deque<std::uint64_t> uncommitted_;  // steps pushed, whole or in part, oldest first
+  std::uint64_t commits_ = 0;
   std::vector<std::uint64_t> committed_;  // not yet told
 };
 

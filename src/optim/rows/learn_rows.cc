@@ -206,6 +206,33 @@ void score_any(const RowRule& rule, RowPointers rows, const TableView& table, fl
   }
 }
 
+// As the optimizer has it (optimizer.cc): each operation rounded by itself.
+void ftrl_weights(const RowRule& rule, const TableRow* rows, std::size_t count, float* weights) {
+  const Floats f;
+  const Vec l1 = hn::Set(f, rule.l1);
+  const Vec l2 = hn::Set(f, rule.l2);
+  const Vec beta = hn::Set(f, rule.beta);
+  const Vec rate = hn::Set(f, rule.rate);
+  const auto some = [&](const std::uint64_t* words, float* out) HWY_ATTR {
+    const hn::RebindToUnsigned<Floats> bits;
+    const auto row = hn::LoadU(Words(), words);
+    const Vec z = hn::BitCast(f, hn::TruncateTo(bits, row));
+    const Vec n = hn::BitCast(f, hn::TruncateTo(bits, hn::ShiftRight<32>(row)));
+    const Vec size = hn::Max(hn::Sub(hn::Abs(z), l1), hn::Zero(f));
+    const Vec slope = hn::Add(hn::Div(hn::Add(beta, hn::Sqrt(n)), rate), l2);
+    hn::StoreU(hn::Neg(hn::Div(hn::CopySign(size, z), slope)), f, out);
+  };
+  const auto* words = reinterpret_cast<const std::uint64_t*>(rows);
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) some(words + i, weights + i);
+  if (i == count) return;
+  std::uint64_t last[kLanes] = {};
+  float out[kLanes];
+  std::copy_n(words + i, count - i, last);
+  some(last, out);
+  std::copy_n(out, count - i, weights + i);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace paceline
 HWY_AFTER_NAMESPACE();
@@ -216,6 +243,7 @@ namespace {
 
 HWY_EXPORT(learn_any);
 HWY_EXPORT(score_any);
+HWY_EXPORT(ftrl_weights);
 
 }  // namespace
 
@@ -234,6 +262,15 @@ float weight_of(const RowRule& rule, TableRow row) {
   const float excess = std::abs(row.a) - rule.l1;
   if (excess <= 0) return 0;
   return -std::copysign(excess / ((rule.beta + std::sqrt(row.b)) / rule.rate + rule.l2), row.a);
+}
+
+void weights_of(const RowRule& rule, std::span<const TableRow> rows, std::span<float> weights) {
+  PACELINE_CHECK(rows.size() == weights.size());
+  if (rule.kind == OptimizerKind::kFtrl) {
+    HWY_DYNAMIC_DISPATCH(ftrl_weights)(rule, rows.data(), rows.size(), weights.data());
+  } else {
+    std::ranges::transform(rows, weights.begin(), [](const TableRow& row) { return row.a; });
+  }
 }
 
 double area_under_curve(std::span<const float> scores, std::span<const float> labels) {

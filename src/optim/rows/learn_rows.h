@@ -43,6 +43,7 @@ void score_rows(const RowRule& rule, RowPointers rows, const TableView& table,
                 std::span<float> scores);
 
 float weight_of(const RowRule& rule, TableRow row);
+void weights_of(const RowRule& rule, std::span<const TableRow> rows, std::span<float> weights);
 
 // The probability that a positive example has a higher score than a negative one; ties count
 // half. 0.5 when one of the two is missing.

@@ -32,6 +32,7 @@ class RowTable {
   RowTable& operator=(const RowTable&) = delete;
 
   std::span<TableRow> rows() { return {data_, rows_}; }
+  std::span<const TableRow> rows() const { return {data_, rows_}; }
 
  private:
   std::uint64_t bytes() const { return rows_ * sizeof(TableRow); }

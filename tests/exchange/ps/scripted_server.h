@@ -55,13 +55,19 @@ struct ScriptedServer {
                    bool idle = false) {
     wire::Push push = push_of(chunk, step, {0, 4});
     push.set_idle(idle);
+    push.set_clock(++clocks[{worker, chunk}]);
     return lines(core.push({worker, worker, 0, 0}, push));
   }
   Lines pull_latest(std::uint32_t worker, std::uint32_t chunk = 0) {
     wire::Pull pull;
     pull.set_chunk(chunk);
     pull.set_latest(true);
-    return lines(core.pull(worker, worker, pull));
+    const ServerCore::Actions& actions = core.pull(worker, worker, pull);
+    for (const ServerAction& action : actions) {
+      const auto* send = std::get_if<SendParams>(&action);
+      if (send != nullptr && send->clock) clocks[{worker, chunk}] = *send->clock;
+    }
+    return lines(actions);
   }
 
   Lines fence(std::uint32_t number, const std::vector<std::uint32_t>& dead) {
@@ -75,6 +81,7 @@ struct ScriptedServer {
   }
 
   ServerCore core;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> clocks;  // by worker and chunk
 };
 
 // "1: 3" for client 1, which is sent parameters and known to hold version 3; "1: ?" when what

@@ -41,10 +41,11 @@ TEST(AsyncServer, KnowsWhatAContributorHolds) {
   EXPECT_THAT(held_by_receivers(server.core.pull(1, 1, pull)), ElementsAre("1: ?"));
   server.core.pull(2, 2, pull);
   // Worker 1 has to wait, and then still holds what it had.
-  EXPECT_THAT(held_by_receivers(server.core.push({1, 1, 0, 0}, server.push_of(0, 5, {0, 4}))),
-              IsEmpty());
-  EXPECT_THAT(held_by_receivers(server.core.push({2, 2, 0, 0}, server.push_of(0, 3, {0, 4}))),
-              ElementsAre("2: 0", "1: 0"));
+  wire::Push push = server.push_of(0, 5, {0, 4});
+  push.set_clock(1);
+  EXPECT_THAT(held_by_receivers(server.core.push({1, 1, 0, 0}, push)), IsEmpty());
+  push.set_step(3);
+  EXPECT_THAT(held_by_receivers(server.core.push({2, 2, 0, 0}, push)), ElementsAre("2: 0", "1: 0"));
   wire::Push last = server.push_of(0, 4, {0, 4});
   last.set_idle(true);
   EXPECT_THAT(held_by_receivers(server.core.push({2, 2, 0, 2}, last)), ElementsAre("2: 2"));
@@ -198,6 +199,55 @@ TEST(SspServer, TakesBackAnIdlerAtTheSmallestClock) {
   EXPECT_THAT(server.push_lease(2, 0, 11),
               ElementsAre("apply 0: step 11, weight 4, scale 1 -> version 12",
                           "2 <- params 0 version 12", "1 <- params 0 version 12"));
+}
+
+// The first server that a worker joins at chooses its clock; the others are told.
+TEST(SspServer, GivesAWorkerTheClockItHasElsewhere) {
+  ScriptedServer server(ssp_options(0));
+  wire::Pull pull;
+  pull.set_latest(true);
+  const auto clock_of = [](const ServerCore::Actions& actions) {
+    return std::get<SendParams>(actions.back()).clock;
+  };
+  EXPECT_EQ(clock_of(server.core.pull(1, 1, pull)), 0U);
+  server.push_lease(1, 0, 0);
+  server.push_lease(1, 0, 1);
+  EXPECT_EQ(clock_of(server.core.pull(2, 2, pull)), 2U);
+  pull.set_clock(7);
+  EXPECT_THAT(lines(server.core.pull(3, 3, pull)), IsEmpty());  // there it waits for the others
+  pull.set_clock(2);
+  EXPECT_EQ(clock_of(server.core.pull(4, 4, pull)), std::nullopt);  // it knows
+}
+
+// Rows are read apart from pushes; what waits is answered in its order.
+TEST(RowServer, AnswersReadsByTheirTickets) {
+  ServerCore::Options options = ssp_options(0);
+  options.rows = true;
+  ScriptedServer server(options);
+  wire::Pull pull;
+  pull.set_latest(true);
+  const auto tickets = [](const ServerCore::Actions& actions) {
+    std::vector<std::string> all;
+    for (const ServerAction& action : actions) {
+      const auto* send = std::get_if<SendParams>(&action);
+      if (send) all.push_back(fmt::format("{}: {}", send->client, send->ticket));
+    }
+    return all;
+  };
+  pull.set_ticket(11);
+  EXPECT_THAT(tickets(server.core.pull(1, 1, pull)), ElementsAre("1: 11"));
+  pull.set_ticket(21);
+  EXPECT_THAT(tickets(server.core.pull(2, 2, pull)), ElementsAre("2: 21"));
+  EXPECT_THAT(server.push_lease(1, 0, 0),
+              ElementsAre("apply 0: step 0, weight 4, scale 1 -> version 1", "1 <- ack 0 step 0"));
+  pull.set_clock(1);
+  pull.set_ticket(12);
+  EXPECT_THAT(tickets(server.core.pull(1, 1, pull)), IsEmpty());  // worker 2 is behind
+  pull.set_ticket(13);
+  EXPECT_THAT(tickets(server.core.pull(1, 1, pull)), IsEmpty());
+  wire::Push push = server.push_of(0, 1, {0, 4});
+  push.set_clock(1);
+  EXPECT_THAT(tickets(server.core.push({2, 2, 0, 0}, push)), ElementsAre("1: 12", "1: 13"));
 }
 
 }  // namespace

@@ -29,14 +29,17 @@ TEST(Shard, KeepsTheVersionBeforeAStepThatIsNotFinite) {
   shard.load(0, 0, std::vector<float>{1, 2}, std::vector<float>{5, 6});
   shard.load(1, 0, std::vector<float>{3, 4}, std::vector<float>{7, 8});
   const auto push = [&](std::uint32_t chunk, float a, float b) {
-    auto contribution = shard.landing(2 * sizeof(float));
-    contribution->as_floats()[0] = a;
-    contribution->as_floats()[1] = b;
-    shard.accumulate(chunk, true, {0, 4}, contribution);
+    wire::Push message;
+    message.set_chunk(chunk);
+    const Gradient gradient = shard.landing(1, message, {0, 4});
+    gradient.values->as_floats()[0] = a;
+    gradient.values->as_floats()[1] = b;
+    shard.accumulate(chunk, true, {0, 4}, gradient);
   };
   push(1, 4, 8);
   ASSERT_TRUE(shard.is_finite(1, 0));
-  shard.apply({.chunk = 1, .step = 0, .weight = 4, .scale = 1, .version = 1, .examples_before = 0});
+  shard.apply({.chunk = 1, .step = 0, .weight = 4, .scale = 1, .version = 1, .examples_before = 0},
+              {});
   EXPECT_NE(floats_of(shard.values(1, 1, true)), floats_of(shard.values(1, 0, true)));
   push(0, 1, std::numeric_limits<float>::infinity());
   EXPECT_FALSE(shard.is_finite(0, 0));
@@ -53,16 +56,17 @@ TEST(Shard, KnowsTheBlocksThatHaveChanged) {
   Shard shard(ChunkMap(kFloats, 1), 0, options, Schedule({.rate = 1}, 4, 4, 1));
   shard.load(0, 7, std::vector<float>(kFloats, 1), {});
   const auto step = [&](std::uint64_t version, std::initializer_list<std::size_t> touched) {
-    auto contribution = shard.landing(kFloats * sizeof(float));
-    std::ranges::fill(contribution->as_floats(), 0.0F);
-    for (const std::size_t block : touched) contribution->as_floats()[block * kBlockFloats] = 4;
-    shard.accumulate(0, true, {0, 4}, contribution);
+    const Gradient gradient = shard.landing(1, {}, {0, 4});
+    std::ranges::fill(gradient.values->as_floats(), 0.0F);
+    for (const std::size_t block : touched) gradient.values->as_floats()[block * kBlockFloats] = 4;
+    shard.accumulate(0, true, {0, 4}, gradient);
     shard.apply({.chunk = 0,
                  .step = version - 1,
                  .weight = 4,
                  .scale = 1,
                  .version = version,
-                 .examples_before = 0});
+                 .examples_before = 0},
+                {});
   };
   EXPECT_FALSE(shard.changed(0, 7, 6).has_value());
   step(8, {2});

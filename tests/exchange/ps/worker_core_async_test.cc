@@ -102,5 +102,58 @@ TEST(AsyncWorker, ReadsAheadInItsLeases) {
   EXPECT_FALSE(worker.core.after({5, {0, 4}}).has_value());
 }
 
+// The first server says at which clock a worker joins; only then the others are asked, so that
+// its clock is the same everywhere.
+TEST(AsyncWorker, JoinsEverywhereAtOneClock) {
+  ScriptedWorker worker(Mode::kSsp);
+  worker.lease({4, 6});
+  worker.next();
+  EXPECT_THAT(worker.needs(1), ElementsAre("pull 0 latest"));
+  EXPECT_THAT(worker.needs(0), IsEmpty());
+  const auto& actions = worker.core.params(0, 17, 30);
+  ASSERT_EQ(actions.size(), 1U);
+  EXPECT_EQ(std::get<SendPull>(actions.front()).message.chunk(), 1U);
+  EXPECT_EQ(std::get<SendPull>(actions.front()).message.clock(), 30U);
+  worker.params(1, 17);
+  EXPECT_EQ(std::get<SendPush>(worker.core.push(1, {}).front()).message.clock(), 31U);
+  EXPECT_EQ(std::get<SendPush>(worker.core.push(0, {}).front()).message.clock(), 31U);
+}
+
+// Whether it idles is decided when the first chunk leaves, and is the same for all.
+TEST(AsyncWorker, DoesNotIdleWhenALeaseComesInTime) {
+  ScriptedWorker worker(Mode::kAsync);
+  worker.lease({4, 5});
+  worker.next();
+  worker.needs(0);
+  worker.params(0, 17);
+  worker.needs(1);
+  worker.params(1, 17);
+  worker.lease({9, 10});
+  EXPECT_FALSE(std::get<SendPush>(worker.core.push(1, {}).front()).message.idle());
+}
+
+TEST(RowWorker, PushesWithoutWaitingForAnswersAndCommitsInOrder) {
+  WorkerCore::Options options = ScriptedWorker::options(Mode::kAsync);
+  options.rows = true;
+  options.report_every = 1;
+  ScriptedWorker worker(options);
+  worker.lease({4, 7});
+  for (const char* share : {"step 4 tiles 0-4", "step 5 tiles 0-4"}) {
+    EXPECT_EQ(worker.next(), share);
+    worker.core.push(0, {});
+    worker.core.push(1, {});
+  }
+  wire::Ack ack;
+  ack.set_chunk(0);
+  EXPECT_THAT(lines(worker.core.ack(ack)), IsEmpty());
+  EXPECT_THAT(worker.params(1, 20), IsEmpty());  // rows of a share: no acknowledgement
+  EXPECT_THAT(lines(worker.core.ack(ack)), IsEmpty());
+  ack.set_chunk(1);
+  EXPECT_THAT(lines(worker.core.ack(ack)), ElementsAre("chief <- committed 4-5"));
+  EXPECT_FALSE(worker.core.quiet());
+  EXPECT_THAT(lines(worker.core.ack(ack)), ElementsAre("chief <- committed 5-6"));
+  EXPECT_TRUE(worker.core.quiet());
+}
+
 }  // namespace
 }  // namespace paceline

@@ -1,0 +1,110 @@
+// One server's part of a table: rows by number (row_deal.h), each with its weight and what the
+// optimizer keeps, and the gradient sums of the open step.
+//
+// The table is changed in place. Older versions that somebody may still ask for are what it is
+// now with steps undone: of each step since, the rows that it touched are kept as they were.
+//
+// A reader names rows, or a part of the table, or test rows: these are scored here, by the keys
+// that are here, so that a test moves scores and not the table.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "data/share.h"
+#include "data/sparse/row_cache.h"
+#include "data/sparse/touched.h"
+#include "exchange/options.h"
+#include "exchange/ps/holding.h"
+#include "exchange/row_deal.h"
+#include "optim/rows/row_sums.h"
+#include "optim/rows/row_table.h"
+#include "optim/schedule.h"
+
+namespace paceline {
+
+struct RowShardOptions {
+  OptimizerOptions optimizer;
+  Mode mode = Mode::kSync;
+  Grid grid;
+  StepRules rules;
+  bool deterministic = false;
+  std::uint64_t version = 0;  // to start from
+  // The rows to test with; called when somebody asks for the first score.
+  std::function<std::shared_ptr<const RowCache>()> tests;
+};
+
+class RowShard final : public Holding {
+ public:
+  RowShard(const RowDeal& deal, std::uint32_t server, RowShardOptions options,
+           const Schedule& schedule);
+
+  // To be filled before anybody asks: see load_vector().
+  std::span<TableRow> table() { return table_.rows(); }
+  // Values for keys from `first` on, of which those of this server are taken.
+  void load_vector(std::uint64_t vector, Key first, std::span<const float> values);
+
+  Gradient landing(ClientId client, const wire::Push& push, Range tiles) override;
+  void asked(ClientId client, const wire::Pull& pull, std::span<const std::byte> payload) override;
+  void gone(ClientId client) override;
+  void accumulate(std::uint32_t chunk, bool first, Range tiles, Gradient gradient) override;
+  bool is_finite(std::uint32_t chunk, std::uint64_t step) override;
+  Norm measure(std::uint64_t step) override;
+  void apply(const Apply& apply, const Gradient& gradient) override;
+  void pin(std::uint64_t version) override { pinned_.insert(version); }
+  void release(std::uint64_t version) override;
+  Answer answer(const SendParams& send) override;
+
+ private:
+  using Rows = std::vector<std::uint32_t>;
+  struct Request {
+    std::shared_ptr<const Rows> rows;  // or
+    std::optional<wire::Rows> part;    // or
+    Range tests;
+  };
+  struct Step {                 // that was applied
+    std::uint64_t version = 0;  // it led from
+    float rate = 0;             // that the weights of this version follow from
+    Rows rows;
+    std::vector<TableRow> before;
+  };
+  struct Collected {  // with --deterministic
+    Range tiles;
+    Gradient gradient;
+  };
+
+  const RowSums& summed(std::uint64_t step);
+  RowRule rule(float rate) const;
+  Step spare();
+  void forget_unneeded();
+  template <typename Undo>
+  float undo(std::uint64_t version, const Undo& undo) const;
+  std::vector<float> weights(std::uint64_t version, RowNumbers rows) const;
+  std::vector<float> part(std::uint64_t version, const wire::Rows& part) const;
+  std::vector<float> scores(std::uint64_t version, Range tests);
+
+  RowDeal deal_;
+  std::uint32_t server_;
+  RowShardOptions options_;
+  Schedule schedule_;
+  RowTable table_;
+  RowUpdate update_;
+  std::uint64_t version_;
+  float rate_;  // of the newest version
+  std::deque<Step> steps_;
+  std::vector<Step> spare_steps_;  // for their memory
+  std::set<std::uint64_t> pinned_;
+  std::map<std::pair<ClientId, std::uint64_t>, Request> requests_;  // by ticket
+  RowSums sums_;
+  std::vector<Collected> collected_;
+  std::shared_ptr<const RowCache> tests_;
+  TouchedKeys touched_;
+};
+
+}  // namespace paceline
