@@ -15,6 +15,7 @@ struct Usage {
   std::uint64_t peak_rss_bytes = 0;
 };
 Usage usage_of_this_process();
+double cpu_seconds_of_this_thread();
 
 std::uint64_t available_memory();                // of this host, in bytes; a cgroup limit counts
 unsigned available_cores();                      // that this process may run on

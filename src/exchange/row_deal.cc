@@ -10,22 +10,6 @@ RowDeal::RowDeal(std::uint64_t rows, std::uint32_t servers) : rows_(rows), serve
   PACELINE_CHECK(rows > 0 && servers > 0);
 }
 
-std::uint32_t RowDeal::turn(std::uint32_t row) const {
-  const std::uint64_t mixed = row * std::uint64_t{0x9E3779B97F4A7C15};
-  return static_cast<std::uint32_t>((mixed >> 32) * servers_ >> 32);
-}
-
-std::uint32_t RowDeal::server_of(Key key) const {
-  const std::uint32_t row = key / servers_;
-  const std::uint32_t server = key - row * servers_ + turn(row);
-  return server < servers_ ? server : server - servers_;
-}
-
-Key RowDeal::key_of(std::uint32_t server, std::uint32_t row) const {
-  const std::uint32_t place = server + servers_ - turn(row);
-  return row * servers_ + (place < servers_ ? place : place - servers_);
-}
-
 void RowDeal::split(std::span<const Key> keys, std::vector<Part>& parts) const {
   parts.resize(servers_);
   for (Part& part : parts) {

@@ -24,9 +24,16 @@ class RowDeal {
   // Of each server. Where keys end in the middle of neighbours, some have one that is not used.
   std::uint64_t rows_each() const { return (rows_ + servers_ - 1) / servers_; }
 
-  std::uint32_t server_of(Key key) const;
   std::uint32_t row_of(Key key) const { return key / servers_; }
-  Key key_of(std::uint32_t server, std::uint32_t row) const;
+  std::uint32_t server_of(Key key) const {
+    const std::uint32_t row = row_of(key);
+    const std::uint32_t server = key - row * servers_ + turn(row);
+    return server < servers_ ? server : server - servers_;
+  }
+  Key key_of(std::uint32_t server, std::uint32_t row) const {
+    const std::uint32_t place = server + servers_ - turn(row);
+    return row * servers_ + (place < servers_ ? place : place - servers_);
+  }
 
   // Of keys that are ascending: each server's rows, and where in `keys` they came from.
   struct Part {
@@ -36,7 +43,10 @@ class RowDeal {
   void split(std::span<const Key> keys, std::vector<Part>& parts) const;
 
  private:
-  std::uint32_t turn(std::uint32_t row) const;
+  std::uint32_t turn(std::uint32_t row) const {
+    const std::uint64_t mixed = row * std::uint64_t{0x9E3779B97F4A7C15};
+    return static_cast<std::uint32_t>((mixed >> 32) * servers_ >> 32);
+  }
 
   std::uint64_t rows_;
   std::uint32_t servers_;

@@ -85,10 +85,10 @@ void run_bench(const BenchRequest& request, std::ostream& out, std::ostream& err
   const BenchPlaces places = places_of(request, err);
   const Sides sides(places, runner);
   std::vector<Figure> figures = make_figures(sides);
-  for (Figure& figure : make_deep_figures(sides, HostSides(places, runner))) {
-    figures.push_back(std::move(figure));
-  }
+  const HostSides hosts(places, runner);
+  for (Figure& figure : make_deep_figures(sides, hosts)) figures.push_back(std::move(figure));
   for (Figure& figure : make_click_figures(sides)) figures.push_back(std::move(figure));
+  for (Figure& figure : make_click_ps_figures(sides, hosts)) figures.push_back(std::move(figure));
   run_bench(figures, request, out, err);
 }
 

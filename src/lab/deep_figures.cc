@@ -10,7 +10,6 @@ namespace paceline {
 namespace {
 
 constexpr double kAlexNetFloats = 61'100'840;
-constexpr double kGigabit = 1e9;
 
 Figure alexnet(const Sides& sides, const std::string& batch, double target) {
   const auto side = [&](const char* program) {

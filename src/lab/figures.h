@@ -9,8 +9,11 @@
 
 namespace paceline {
 
+inline constexpr double kGigabit = 1e9;
+
 std::vector<Figure> make_figures(const Sides& sides);
 std::vector<Figure> make_click_figures(const Sides& sides);
+std::vector<Figure> make_click_ps_figures(const Sides& sides, const HostSides& hosts);
 std::vector<Figure> make_deep_figures(const Sides& sides, const HostSides& hosts);
 
 }  // namespace paceline

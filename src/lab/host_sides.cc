@@ -86,4 +86,21 @@ Measure HostSides::training(double bits_per_second, std::vector<std::string> wor
   };
 }
 
+std::pair<Measure, Measure> HostSides::training_and_bound(double bits_per_second,
+                                                          const Words& words,
+                                                          double (*value)(const nlohmann::json&),
+                                                          Bound bound) const {
+  const auto last = std::make_shared<nlohmann::json>();
+  const auto ours = [bits_per_second, words, value, last, *this] {
+    const Sample sample = training(bits_per_second, words(), value)();
+    *last = sample.report;
+    return sample;
+  };
+  const auto peer = [bits_per_second, bound, last, *this] {
+    const double rate = network(bits_per_second).measured_rate(0, 1) / 8;
+    return Sample{bound(*last, rate), {{"bytes_per_second", rate}}};
+  };
+  return {ours, peer};
+}
+
 }  // namespace paceline

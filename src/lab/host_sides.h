@@ -1,8 +1,10 @@
 // Sides of figures that are measured between emulated hosts, one core each.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "lab/network.h"
 #include "lab/sides.h"
@@ -31,6 +33,13 @@ class HostSides {
   // `paceline train` with these words; `value` reads its summary.json.
   Measure training(double bits_per_second, std::vector<std::string> words,
                    double (*value)(const nlohmann::json&)) const;
+  // The same run for both sides of a figure: `value`, and `bound` for the bytes per second that
+  // iperf3 finds. Words are asked for when it is measured.
+  using Words = std::function<std::vector<std::string>()>;
+  using Bound = double (*)(const nlohmann::json& summary, double bytes_per_second);
+  std::pair<Measure, Measure> training_and_bound(double bits_per_second, const Words& words,
+                                                 double (*value)(const nlohmann::json&),
+                                                 Bound bound) const;
 
  private:
   const EmulatedNetwork& network(double bits_per_second) const;

@@ -106,6 +106,17 @@ fs::path Sides::made_up_clicks() const {
   return places_.clicks;
 }
 
+std::vector<std::string> Sides::click_words() const {
+  const fs::path folder = made_up_clicks();
+  return {"clicks",
+          "--data-file",
+          (folder / "train.svm").string(),
+          "--test-file",
+          (folder / "test.svm").string(),
+          "--cache-dir",
+          (folder / "rows").string()};
+}
+
 Measure Sides::on_clicks(const Probe& probe) const {
   return [probe, *this] {
     Probe with_folder = probe;

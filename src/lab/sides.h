@@ -55,6 +55,8 @@ class Sides {
     bool fresh = false;
   };
   Measure clicks(const ClickRun& run, double (*value)(const nlohmann::json&)) const;
+  // The words of `paceline train` that name these rows, read before.
+  std::vector<std::string> click_words() const;
   // A run of 10 epochs with two workers and one server; `value` reads its summary.json.
   Measure training(const std::string& mode, double (*value)(const nlohmann::json&)) const;
 

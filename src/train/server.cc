@@ -50,7 +50,11 @@ class ServerRole {
       chief_gone_ = reason;
       loop_.stop();
     };
-    events.beat = [this] { return figures(server_ ? server_->counters() : LinkCounters()); };
+    events.beat = [this] {
+      wire::Heartbeat beat = figures(server_ ? server_->counters() : LinkCounters());
+      if (server_) beat.set_serving_seconds(server_->serving_seconds());
+      return beat;
+    };
     line_ = std::make_unique<ChiefLine>(
         loop_, line_options(role, "server", listener_->address().text()), std::move(events));
   }

@@ -76,6 +76,7 @@ class WorkerRole {
     unreadable_.tell(*beat.mutable_unreadable());
     if (unreadable_tests_) unreadable_tests_->tell(*beat.mutable_unreadable_tests());
     beat.set_quiet(quiet_);
+    if (client_) beat.set_rows(client_->rows());
     if (client_) {
       const WorkerEnd::Wait wait = client_->waiting();
       beat.set_waiting(wait.what);

@@ -203,6 +203,7 @@ void RowClient::finish(const Loss& loss, const TreeSum* tree) {
     wanted = send_push(server, current_->ticket, encoded.codec, std::move(encoded.payload));
     if (!wanted) break;
   }
+  rows_ += current_->keys;
   const std::lock_guard lock(mutex_);
   if (!wanted) forget_.push_back(current_->ticket);
   std::erase_if(reads_, [this](const Read& read) { return &read == current_; });

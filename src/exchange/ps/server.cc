@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "exchange/codec.h"
 #include "exchange/parsed.h"
 #include "net/hello.h"
@@ -46,6 +47,19 @@ class PsServer::Client final : public LinkHandler {
     if (header.type == kHelloType) return greet(meta);
     if (!greeted_) throw FrameError("the first message is not a hello");
     incarnation_ = header.incarnation;
+    if (!server_.timed_ || who_ != "worker") return serve(header, meta, payload);
+    const double began = cpu_seconds_of_this_thread();
+    serve(header, meta, payload);
+    server_.serving_ += cpu_seconds_of_this_thread() - began;
+  }
+
+  void closed(Link&, const std::string& reason) override {
+    spdlog::info("{} ({}) has left: {}", who_.empty() ? "someone" : who_, link_->peer(), reason);
+    server_.gone(id_);
+  }
+
+ private:
+  void serve(const FrameHeader& header, std::string_view meta, std::span<std::byte> payload) {
     if (header.type == wire::PUSH) {
       // None has no payload but those to a server of whose rows a share touches none.
       if (payload.empty()) place(*link_, header, meta);
@@ -68,12 +82,6 @@ class PsServer::Client final : public LinkHandler {
     }
   }
 
-  void closed(Link&, const std::string& reason) override {
-    spdlog::info("{} ({}) has left: {}", who_.empty() ? "someone" : who_, link_->peer(), reason);
-    server_.gone(id_);
-  }
-
- private:
   void greet(std::string_view meta) {
     const Hello hello = decode_hello(meta);
     if (hello.config_digest != server_.digest_) {
@@ -102,6 +110,7 @@ class PsServer::Client final : public LinkHandler {
 PsServer::PsServer(const ServerCore::Options& options, std::unique_ptr<Holding> holding,
                    std::string digest, TellChief tell)
     : core_(options),
+      timed_(options.rows),
       holding_(std::move(holding)),
       digest_(std::move(digest)),
       tell_(std::move(tell)) {}

@@ -38,6 +38,8 @@ class PsServer {
 
   std::uint64_t version() const { return core_.version(); }
   LinkCounters counters() const;
+  // Of a table: what the processor has spent on workers' messages.
+  double serving_seconds() const { return serving_; }
 
  private:
   class Client;
@@ -48,6 +50,7 @@ class PsServer {
   void gone(ClientId id);
 
   ServerCore core_;
+  bool timed_;  // small models have so many messages that the clock would be felt
   std::unique_ptr<Holding> holding_;
   std::string digest_;
   TellChief tell_;
@@ -55,6 +58,7 @@ class PsServer {
   std::vector<std::unique_ptr<Client>> departed_;  // freed when the next one comes
   LinkCounters counted_;                           // of links that are gone
   ClientId last_client_ = 0;
+  double serving_ = 0;
   std::string meta_;  // re-used
 };
 

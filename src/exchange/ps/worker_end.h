@@ -55,6 +55,7 @@ class WorkerEnd : public Exchange {
   void drain();
 
   LinkCounters counters() const { return connection_->counters(); }  // from any thread
+  std::uint64_t rows() const { return rows_; }  // of tables, exchanged so far; from any thread
   struct Wait {
     std::string what;  // empty: it does not wait
     double seconds = 0;
@@ -90,6 +91,7 @@ class WorkerEnd : public Exchange {
   mutable std::mutex mutex_;  // guards the state machine
   WorkerCore core_;
   Contribution contribution_;
+  std::atomic<std::uint64_t> rows_ = 0;
 
  private:
   TellChief tell_;
