@@ -13,9 +13,9 @@ namespace {
 constexpr double kPsBatch = 4096;
 
 // Of two workers; more words may follow.
-std::vector<std::string> ps_words(std::vector<std::string> more) {
+std::vector<std::string> ps_words(std::vector<std::string> more, const char* epochs = "1") {
   more.insert(more.begin(), {"--exchange", "ps", "--batch", "4096", "--workers", "2", "--epochs",
-                             "1", "--checkpoint-every", "0"});
+                             epochs, "--checkpoint-every", "0"});
   return more;
 }
 
@@ -103,7 +103,9 @@ double peak_of_workers(const nlohmann::json& summary) {
 
 Figure memory_of_workers(const Sides& sides) {
   const auto side = [&](const char* bits) {
-    return sides.clicks({ps_words({"--bits", bits, "--optimizer", "adagrad"})}, peak_of_workers);
+    // Long enough that every worker has seen all of the data, which are mapped.
+    return sides.clicks({ps_words({"--bits", bits, "--optimizer", "adagrad"}, "4")},
+                        peak_of_workers);
   };
   return {.name = "clicks.memory",
           .what = "peak memory of a worker, table of 2^28 weights against 2^26",

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <thread>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -59,6 +60,10 @@ class ServerRole {
         loop_, line_options(role, "server", listener_->address().text()), std::move(events));
   }
 
+  ~ServerRole() {
+    if (set_up_.joinable()) set_up_.join();
+  }
+
   void run() {
     const SignalWatcher signals({SIGTERM}, [this](int) { loop_.stop(); });
     line_->start();
@@ -101,7 +106,24 @@ class ServerRole {
     options.staleness = staleness(config);
     options.version = setup.version();
     options.last_version = parts_.last_version;
-    auto holding = options.rows ? hold_rows(setup, options) : hold_chunks(setup, options);
+    // Large models take their time; meanwhile the chief is to hear that this role lives.
+    set_up_ = std::thread([this, setup, options]() mutable {
+      try {
+        auto holding = options.rows ? hold_rows(setup, options) : hold_chunks(setup, options);
+        // Functions that are posted must be copied.
+        const auto shared = std::make_shared<std::unique_ptr<Holding>>(std::move(holding));
+        loop_.post([this, options, shared] { hold(options, std::move(*shared)); });
+      } catch (const Error& error) {
+        loop_.post([this, failure = std::current_exception(), word = stop_word(error)] {
+          own_failure_ = failure;
+          line_->tell(word);
+        });
+      }
+    });
+  }
+
+  void hold(const ServerCore::Options& options, std::unique_ptr<Holding> holding) {
+    set_up_.join();
     server_ = std::make_unique<PsServer>(options, std::move(holding), role_.digest,
                                          [this](ChiefWord word) { line_->tell(std::move(word)); });
     reports_ = loop_.every(std::chrono::milliseconds(100), [this] { server_->report(); });
@@ -203,6 +225,7 @@ class ServerRole {
   Loop::Token giving_up_;
   std::optional<std::string> chief_gone_;
   std::exception_ptr own_failure_;
+  std::thread set_up_;  // last: uses the others
 };
 
 }  // namespace

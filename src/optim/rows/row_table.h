@@ -36,6 +36,7 @@ class RowTable {
 
  private:
   std::uint64_t bytes() const { return rows_ * sizeof(TableRow); }
+  void populate();
 
   std::uint64_t rows_;
   TableRow* data_ = nullptr;
