@@ -27,6 +27,7 @@
 #include "train/memory.h"
 #include "train/parts.h"
 #include "train/role.h"
+#include "train/rows.h"
 #include "train/run.h"
 #include "train/start.h"
 
@@ -182,6 +183,21 @@ std::unique_ptr<Model> make_trained(const Loaded& loaded, const DatasetInfo& dat
   return model;
 }
 
+Evaluation evaluate_rows(const Loaded& loaded, const RowCache& rows, const Dataset& dataset) {
+  std::vector<float> scores(rows.info().rows);
+  for (std::uint64_t i = 0; i < scores.size(); ++i) {
+    const RowView row = row_at(rows.row(i));
+    for (std::size_t k = 0; k < row.keys.size(); ++k) {
+      const Key key =
+          (row.keys[k] & kHotBit) != 0 ? rows.hot()[row.keys[k] & ~kHotBit] : row.keys[k];
+      scores[i] += row.value(k) * loaded.parameters[key];
+    }
+  }
+  const TestResult result = test_result(kind_of(loaded.config.model), scores, labels_of(rows));
+  return {loaded.file.string(), dataset.info().name,    result.loss.examples,
+          result.loss.mean(),   result.loss.accuracy(), result.auc};
+}
+
 Evaluation evaluate_action(const EvaluateOptions& options) {
   Loaded loaded = load(options.target);
   DataOptions data = loaded.config.data;
@@ -195,6 +211,7 @@ Evaluation evaluate_action(const EvaluateOptions& options) {
   }
   const auto dataset = open_dataset(data, Split::kTest, loaded.file.parent_path().parent_path());
   const auto model = make_trained(loaded, dataset->info());
+  if (data.name == "rows") return evaluate_rows(loaded, *open_rows(data, Split::kTest), *dataset);
   const Loss loss = evaluate_dataset(*model, *dataset, loaded.parameters);
   return {loaded.file.string(), dataset->info().name, loss.examples, loss.mean(), loss.accuracy()};
 }

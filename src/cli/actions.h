@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct Evaluation {
   std::uint64_t examples = 0;
   double loss = 0;
   double accuracy = 0;
+  std::optional<double> auc{};  // of sparse rows
 };
 
 // Of some examples.

@@ -88,19 +88,15 @@ void check_rows(const RunConfig& c) {
     throw ConfigError("sparse rows are learned with --optimizer ftrl, adagrad or sgd, not {}",
                       name_of(kind));
   }
-  if (exchanges_rows(c)) {
-    if (!c.groups.empty() || !c.init.empty()) {
-      throw ConfigError(
-          "{} has no meaning for sparse rows: there is one tensor, which starts from zero",
-          c.init.empty() ? "[[group]]" : "--init");
-    }
-    return;
+  if (!c.groups.empty() || !c.init.empty()) {
+    throw ConfigError(
+        "{} has no meaning for sparse rows: there is one tensor, which starts from zero",
+        c.init.empty() ? "[[group]]" : "--init");
   }
+  if (exchanges_rows(c) || c.mode == Mode::kSync) return;
   if (c.clip > 0) refuse("--clip");
   if (c.nonfinite == Nonfinite::kSkip) refuse("--nonfinite skip");
   if (c.reduction == Reduction::kSum) refuse("--reduction sum");
-  if (!c.groups.empty()) refuse("[[group]]");
-  if (!c.init.empty()) refuse("--init");
 }
 
 void check_frozen(const RunConfig& c) {
@@ -121,6 +117,12 @@ void check_learning(const RunConfig& c) {
   if (c.tile > c.batch) {
     throw ConfigError("--tile {} is larger than --batch {}: a tile is a part of a step", c.tile,
                       c.batch);
+  }
+  const bool constant = c.schedule.kind == ScheduleKind::kConstant && c.schedule.warmup_epochs == 0;
+  if (c.optimizer.kind == OptimizerKind::kFtrl && !constant) {
+    throw ConfigError(
+        "--optimizer ftrl lowers the rate of each weight by itself, and weights follow from the "
+        "rate: use --schedule constant and no --warmup-epochs");
   }
   if (c.schedule.final_rate > c.schedule.rate && c.schedule.kind == ScheduleKind::kCosine) {
     throw ConfigError("--final-rate {} is larger than --rate {}", c.schedule.final_rate,

@@ -11,7 +11,7 @@
 #include "train/member.h"
 #include "train/parts.h"
 #include "train/role.h"
-#include "train/row_tests.h"
+#include "train/rows.h"
 
 namespace paceline {
 namespace {
@@ -115,7 +115,7 @@ class EvaluatorRole {
       const Range some{begin, std::min<std::uint64_t>(begin + kRows, scores.size())};
       row_reader_->score(version, some, std::span(scores).subspan(some.begin, some.size()));
     }
-    return test_result(rule_of(role_.config).loss, scores, labels_of(*rows));
+    return test_result(kind_of(role_.config.model), scores, labels_of(*rows));
   }
 
   RoleContext role_;

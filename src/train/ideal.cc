@@ -21,11 +21,15 @@ Ideal measure_ideal(const RunConfig& wanted, Duration least) {
   batch.examples.resize(ideal.examples_per_step);
   parts.order.examples(0, {0, ideal.examples_per_step}, batch.examples);
   dataset->read(batch.examples, batch);
-  Buffer parameters = Buffer::floats(parts.chunks.floats());
-  Buffer gradient = Buffer::floats(parts.chunks.floats());
-  const Start start = make_start(config, *parts.model);
-  std::ranges::copy(start.parameters, parameters.as_floats().begin());
-  if (!start.frozen.empty()) parts.model->freeze(start.frozen);
+  const bool rows = exchanges_rows(config);  // then only those that the examples touch
+  const std::uint64_t floats = rows ? batch.touched.size() : parts.chunks.floats();
+  Buffer parameters = Buffer::floats(floats);
+  Buffer gradient = Buffer::floats(floats);
+  if (!rows) {
+    const Start start = make_start(config, *parts.model);
+    std::ranges::copy(start.parameters, parameters.as_floats().begin());
+    if (!start.frozen.empty()) parts.model->freeze(start.frozen);
+  }
   NoFlow flow;
   const auto step = [&] {
     parts.model->gradient(batch, parameters.as_floats(), gradient.as_floats(), flow);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "data/open.h"
 
 namespace paceline {
 namespace {
@@ -254,6 +255,12 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
   if (!unreadable.empty()) {
     summary["unreadable"] = unreadable.size();
     summary["unreadable_files"] = std::move(unreadable);
+  }
+  if (config_.data.name == "rows") {
+    summary["bad_lines"] = open_rows(config_.data, Split::kTrain)->info().bad_lines +
+                           (config_.data.text.test_file.empty()
+                                ? 0
+                                : open_rows(config_.data, Split::kTest)->info().bad_lines);
   }
   // Of models that predict words.
   if (predictions_ > done && took > 0) {

@@ -6,6 +6,19 @@
 
 namespace paceline {
 
+nlohmann::json worker_entries(const std::vector<LoopCounts>& counts,
+                              const std::vector<double>& finished_seconds) {
+  nlohmann::json workers = nlohmann::json::array();
+  for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+    workers.push_back({{"name", "worker" + std::to_string(rank)},
+                       {"role", "worker"},
+                       {"examples", counts[rank].examples.load()},
+                       {"finish_seconds", finished_seconds[rank]},
+                       {"time", times_of(counts[rank].times)}});
+  }
+  return workers;
+}
+
 LocalReport::LocalReport(const RunConfig& config, const Grid& grid, Reporter& reporter)
     : config_(config), grid_(grid), reporter_(reporter), journal_(config, grid, -1) {}
 

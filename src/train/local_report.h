@@ -13,6 +13,7 @@
 #include "model/model.h"
 #include "observe/reporter.h"
 #include "train/journal.h"
+#include "train/loop.h"
 #include "train/run_config.h"
 
 namespace paceline {
@@ -22,6 +23,10 @@ struct TestResult {
   bool two_classes = false;
   std::optional<double> auc;
 };
+
+// What each worker did, for the summary.
+nlohmann::json worker_entries(const std::vector<LoopCounts>& counts,
+                              const std::vector<double>& finished_seconds);
 
 class LocalReport {
  public:

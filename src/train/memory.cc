@@ -19,7 +19,7 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
   const std::uint64_t slots = Optimizer(config.optimizer).slots();
   const std::uint64_t train = parts.data.memory_bytes;
   const std::uint64_t test = estimate_dataset(config.data, Split::kTest).memory_bytes;
-  if (trains_rows(config)) {  // a row has the weight and what the optimizer keeps
+  if (trains_rows(config)) {  // a row has 8 bytes, whatever the optimizer keeps
     return {{"local", 1, 2 * vector, 0, 0, 0, kProgram}};
   }
   if (config.exchange == ExchangeKind::kLocal) {

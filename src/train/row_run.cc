@@ -1,4 +1,5 @@
-// A run on sparse rows whose workers are threads that share a table and wait for nobody.
+// A run on sparse rows whose workers are threads that share a table: in sync mode step by step, in
+// async mode row by row, waiting for nobody.
 #include <atomic>
 #include <csignal>
 #include <mutex>
@@ -9,12 +10,15 @@
 #include "base/signals.h"
 #include "checkpoint/checkpoint.h"
 #include "data/open.h"
+#include "data/sparse/rows_dataset.h"
+#include "exchange/local/local_rows.h"
 #include "optim/rows/hot_rows.h"
 #include "optim/rows/learn_rows.h"
 #include "train/local_report.h"
+#include "train/loop.h"
 #include "train/parts.h"
 #include "train/placement.h"
-#include "train/row_tests.h"
+#include "train/rows.h"
 #include "train/run.h"
 
 namespace paceline {
@@ -25,29 +29,101 @@ class RowRun {
   RowRun(const RunConfig& config, Reporter& reporter)
       : config_(config),
         parts_(make_parts(config)),
-        rule_(rule_of(config)),
+        rule_(rule_of(config, parts_.schedule)),
         train_(open_rows(config.data, Split::kTrain)),
         test_(open_rows(config.data, Split::kTest)),
         report_(config, parts_.grid, reporter),
-        table_(parts_.chunks.floats()) {
-    load();
+        table_(RowDeal(parts_.chunks.floats(), 1), 0, table_options(), parts_.schedule),
+        next_step_(table_.version()) {
+    if (!config.resume.empty()) {
+      const std::filesystem::path checkpoint = find_checkpoint(config.resume);
+      report_.journal().resumed(checkpoint, table_.version());
+      load_rows(config, CheckpointReader(checkpoint), table_);
+    }
+    if (config.mode == Mode::kSync) {
+      LocalRowOptions options{parts_.grid, parts_.rules, static_cast<std::uint32_t>(config.workers),
+                              parts_.last_version};
+      hub_ = std::make_unique<LocalRowHub>(
+          options, table_,
+          [this](std::uint64_t version, const Loss& loss) { end_epoch(version, loss); });
+    }
   }
 
   void run() {
-    const SignalWatcher signals({SIGINT, SIGTERM, SIGHUP}, [this](int) { stopping_ = true; });
+    const SignalWatcher signals({SIGINT, SIGTERM, SIGHUP}, [this](int) {
+      stopping_ = true;
+      if (hub_) hub_->stop();
+    });
     const std::uint64_t first = next_step_;
     report_.begun(parts_.grid.examples_before(first));
-    while (next_step_ < parts_.last_version && !stopping_) train_epoch();
+    if (hub_) {
+      train_together();
+    } else {
+      while (next_step_ < parts_.last_version && !stopping_) train_epoch();
+    }
     finish(first);
   }
 
  private:
+  RowShardOptions table_options() const {
+    RowShardOptions options;
+    options.optimizer = config_.optimizer;
+    options.mode = config_.mode;
+    options.grid = parts_.grid;
+    options.rules = parts_.rules;
+    options.deterministic = config_.deterministic;
+    if (!config_.resume.empty()) {
+      options.version = CheckpointReader(find_checkpoint(config_.resume)).info().version;
+    }
+    return options;
+  }
+
+  // ---- step by step ------------------------------------------------------------------------
+
+  void train_together() {
+    const auto dataset =
+        make_rows_dataset(train_, config_.data.limit, "rows/train", RowKeys::kPlaces);
+    counts_ = std::vector<LoopCounts>(config_.workers);
+    finished_.resize(config_.workers);
+    std::vector<std::thread> threads;
+    std::atomic<std::uint64_t> running = config_.workers;
+    for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
+      threads.emplace_back([&, rank] {
+        try {
+          take_place(config_, place_worker(config_, "worker" + std::to_string(rank)));
+          const auto model = make_model(config_, parts_.data);
+          const auto exchange = hub_->worker(rank);
+          run_worker_loop({*dataset, parts_.order, parts_.grid, *model, *exchange, config_.loader,
+                           config_.deterministic},
+                          counts_[rank]);
+        } catch (...) {
+          hub_->fail(std::current_exception());
+        }
+        finished_[rank] = report_.journal().elapsed();
+        --running;
+      });
+    }
+    while (running > 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      report_.show(parts_.grid.examples_before(hub_->version()), hub_->epoch_loss());
+    }
+    for (std::thread& thread : threads) thread.join();
+    next_step_ = hub_->version();
+    try {
+      hub_->rethrow_failure();
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  }
+
+  // ---- row by row --------------------------------------------------------------------------
+
   // Until the end of the epoch, or until somebody stops it.
   void train_epoch() {
     const std::uint64_t per_epoch = parts_.grid.steps_per_epoch();
     const std::uint64_t end = (next_step_ / per_epoch + 1) * per_epoch;
     examples_before_ = parts_.grid.examples_before(next_step_);
-    HotRows hot(train_->hot(), table_.rows(), config_.workers > 1);
+    HotRows hot(train_->hot(), table_.table(), config_.workers > 1);
     std::vector<std::thread> threads;
     std::atomic<std::uint64_t> running = config_.workers;
     for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
@@ -66,9 +142,11 @@ class RowRun {
       show();
     }
     for (std::thread& thread : threads) thread.join();
-    hot.put_back(table_.rows());
+    hot.put_back(table_.table());
     next_step_ = std::min<std::uint64_t>(next_step_, end);
-    if (next_step_ == end && !failure_) end_epoch();
+    if (next_step_ < end || failure_) return;
+    end_epoch(end, std::exchange(epoch_loss_, {}));
+    show();
   }
 
   void learn(HotRows& hot, std::uint64_t end) {
@@ -86,7 +164,7 @@ class RowRun {
       for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = train_->row(examples[i]);
       rule.rate = static_cast<float>(
           parts_.schedule.rate(static_cast<double>(parts_.grid.examples_before(step))));
-      const Loss loss = learn_rows(rule, rows, {table_.rows().data(), mine.rows()});
+      const Loss loss = learn_rows(rule, rows, {table_.table().data(), mine.rows()});
       mine.merge();
       if (!std::isfinite(loss.sum)) throw DivergedError(fmt::format("the loss of step {}", step));
       const std::lock_guard lock(mutex_);
@@ -100,20 +178,20 @@ class RowRun {
     stopping_ = true;
   }
 
-  void end_epoch() {
-    const std::uint64_t version = next_step_;
-    const Loss loss = std::exchange(epoch_loss_, {});
-    report_.trained(version, loss, 0);
+  // ---- tests and checkpoints ---------------------------------------------------------------
+
+  void end_epoch(std::uint64_t version, const Loss& loss) {
+    const std::uint64_t skipped = hub_ ? hub_->skipped() : 0;
+    report_.trained(version, loss, skipped - std::exchange(skipped_told_, skipped));
     const TestResult tested = test();
     if (!failure_ && report_.tested(version, loss, tested)) save(version);
-    show();
   }
 
   // With all cores: nobody learns meanwhile.
   TestResult test() {
     const std::uint64_t count = test_->info().rows;
     std::vector<TableRow> hot;
-    for (const Key key : test_->hot()) hot.push_back(table_.rows()[key]);
+    for (const Key key : test_->hot()) hot.push_back(table_.table()[key]);
     std::vector<float> scores(count);
     std::vector<std::thread> threads;
     for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
@@ -123,7 +201,7 @@ class RowRun {
           for (std::uint64_t i = part.begin; i < part.end; ++i) {
             rows.push_back(test_->row(i));
           }
-          score_rows(rule_, rows, {table_.rows().data(), hot.data()},
+          score_rows(rule_, rows, {table_.table().data(), hot.data()},
                      std::span(scores).subspan(part.begin, part.size()));
         } catch (...) {
           fail(std::current_exception());
@@ -134,48 +212,13 @@ class RowRun {
     return test_result(rule_.loss, scores, labels_of(*test_));
   }
 
-  // ---- checkpoints: the weights, then what the optimizer keeps ---------------------------
-
   void save(std::uint64_t version) {
     write_checkpoint(checkpoint_path(config_.run_dir, version),
                      checkpoint_info(config_, parts_, version),
-                     [this](std::uint64_t vector, Range floats, std::span<float> out) {
-                       const auto rows = table_.rows().subspan(floats.begin, floats.size());
-                       const bool ftrl = rule_.kind == OptimizerKind::kFtrl;
-                       for (std::size_t i = 0; i < rows.size(); ++i) {
-                         if (vector == 0) out[i] = weight_of(rule_, rows[i]);
-                         if (vector == 1) out[i] = ftrl ? rows[i].a : rows[i].b;
-                         if (vector == 2) out[i] = rows[i].b;
-                       }
+                     [this](std::uint64_t vector, Range keys, std::span<float> out) {
+                       std::ranges::copy(table_.part(table_.version(), vector, keys), out.begin());
                      });
     prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
-  }
-
-  void load() {
-    if (config_.resume.empty()) return;
-    const std::filesystem::path checkpoint = find_checkpoint(config_.resume);
-    const CheckpointReader reader(checkpoint);
-    next_step_ = reader.info().version;
-    report_.journal().resumed(checkpoint, next_step_);
-    const bool with_state = reader.info().optimizer == name_of(config_.optimizer.kind);
-    const bool ftrl = rule_.kind == OptimizerKind::kFtrl;
-    if (ftrl && !with_state) {
-      throw ConfigError("cannot go on from {} with ftrl: it was made with {}", checkpoint.string(),
-                        reader.info().optimizer);
-    }
-    std::vector<float> values(std::size_t{1} << 20);
-    const auto fill = [&](std::uint64_t vector, float TableRow::*field) {
-      for (std::uint64_t at = 0; at < table_.rows().size(); at += values.size()) {
-        const Range part{at, std::min<std::uint64_t>(at + values.size(), table_.rows().size())};
-        const auto some = std::span(values).first(part.size());
-        reader.read(vector, part, some);
-        for (std::size_t i = 0; i < some.size(); ++i) {
-          if (some[i] != 0) table_.rows()[at + i].*field = some[i];
-        }
-      }
-    };
-    fill(ftrl ? 1 : 0, &TableRow::a);
-    if (with_state && reader.info().slots > 0) fill(ftrl ? 2 : 1, &TableRow::b);
   }
 
   // ---- what people see -------------------------------------------------------------------
@@ -202,7 +245,8 @@ class RowRun {
       error = "interrupted";
       if (version > first) save(version);
     }
-    report_.summary(parts_.grid.examples_before(version), nlohmann::json::array(), error);
+    report_.summary(parts_.grid.examples_before(version), worker_entries(counts_, finished_),
+                    error);
     if (failure_) std::rethrow_exception(failure_);
     if (!error.empty()) throw Interrupted(error);
   }
@@ -213,8 +257,12 @@ class RowRun {
   std::shared_ptr<const RowCache> train_;
   std::shared_ptr<const RowCache> test_;
   LocalReport report_;
-  RowTable table_;
-  std::atomic<std::uint64_t> next_step_ = 0;
+  RowShard table_;
+  std::unique_ptr<LocalRowHub> hub_;  // in sync mode
+  std::vector<LoopCounts> counts_;    // there
+  std::vector<double> finished_;      // there
+  std::uint64_t skipped_told_ = 0;
+  std::atomic<std::uint64_t> next_step_;
   std::atomic<bool> stopping_ = false;
   std::uint64_t examples_before_ = 0;  // this epoch began, or was gone on with
   std::mutex mutex_;                   // guards the two below
@@ -226,7 +274,7 @@ class RowRun {
 
 bool trains_rows(const RunConfig& config) {
   return config.data.name == "rows" && config.exchange == ExchangeKind::kLocal &&
-         config.mode == Mode::kAsync;
+         config.transfer == Transfer::kSparse;
 }
 
 void train_rows_with_threads(const RunConfig& config, Reporter& reporter) {

@@ -17,7 +17,7 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
 // The ways; the run directory is there.
 void train_with_processes(const RunConfig& config, Reporter& reporter);
 void train_with_threads(const RunConfig& config, Reporter& reporter);
-// Of sparse rows, in asynchronous mode.
+// Of sparse rows, whose table only they touch.
 bool trains_rows(const RunConfig& config);
 void train_rows_with_threads(const RunConfig& config, Reporter& reporter);
 

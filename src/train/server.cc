@@ -19,6 +19,7 @@
 #include "train/member.h"
 #include "train/parts.h"
 #include "train/role.h"
+#include "train/rows.h"
 #include "train/start.h"
 
 namespace paceline {
@@ -165,21 +166,7 @@ class ServerRole {
         parts_.schedule);
     if (setup.checkpoint().empty()) return shard;
     const CheckpointReader reader(setup.checkpoint());
-    const bool with_state = reader.info().optimizer == name_of(config.optimizer.kind);
-    if (config.optimizer.kind == OptimizerKind::kFtrl && !with_state) {
-      throw ConfigError("cannot go on from {} with ftrl: it was made with {}", setup.checkpoint(),
-                        reader.info().optimizer);
-    }
-    std::vector<float> values(std::size_t{1} << 20);
-    const std::uint64_t rows = parts_.chunks.floats();
-    for (std::uint64_t vector = 0; vector <= (with_state ? reader.info().slots : 0); ++vector) {
-      for (std::uint64_t at = 0; at < rows; at += values.size()) {
-        const auto part =
-            std::span(values).first(std::min<std::uint64_t>(values.size(), rows - at));
-        reader.read(vector, {at, at + part.size()}, part);
-        shard->load_vector(vector, static_cast<Key>(at), part);
-      }
-    }
+    load_rows(config, reader, *shard);
     options.applied = reader.info().applied;
     return shard;
   }

@@ -154,17 +154,9 @@ class ThreadRun {
       save(version, std::move(applied));
     }
     if (interrupted_ && error.empty() && !complete) error = "interrupted";
-    nlohmann::json workers = nlohmann::json::array();
-    for (std::size_t rank = 0; rank < counts.size(); ++rank) {
-      workers.push_back({{"name", "worker" + std::to_string(rank)},
-                         {"role", "worker"},
-                         {"examples", counts[rank].examples.load()},
-                         {"finish_seconds", finished[rank]},
-                         {"time", times_of(counts[rank].times)}});
-    }
     report_.journal().add_unreadable(Split::kTrain, train_->unreadable());
     report_.journal().add_unreadable(Split::kTest, test_->unreadable());
-    report_.summary(examples_done(), workers, error);
+    report_.summary(examples_done(), worker_entries(counts, finished), error);
     hub_.rethrow_failure();
     if (error == "interrupted") throw Interrupted(error);
   }

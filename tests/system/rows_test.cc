@@ -102,13 +102,25 @@ TEST_F(RowsRun, L1LeavesFewWeights) {
 }
 
 TEST_F(RowsRun, OneThreadThatIsStoppedGoesOnAsIfItHadNotBeen) {
-  const Arguments one = {"--workers", "1"};
-  ASSERT_EQ(paceline(clicks("whole", one)).code, 0);
-  ASSERT_EQ(paceline(clicks("cut", {"--workers", "1", "--epochs", "2"})).code, 0);
-  const Result rest =
-      paceline({"train", "--resume", path("cut").string(), "--epochs", "4", "--quiet"});
-  ASSERT_EQ(rest.code, 0) << rest.output;
-  EXPECT_EQ(parameters("cut"), parameters("whole"));
+  for (const std::string mode : {"async", "sync"}) {
+    const std::string whole = "whole " + mode;
+    const std::string cut = "cut " + mode;
+    ASSERT_EQ(paceline(clicks(whole, {"--workers", "1", "--mode", mode})).code, 0);
+    const Result half = paceline(clicks(cut, {"--workers", "1", "--mode", mode, "--epochs", "2"}));
+    ASSERT_EQ(half.code, 0) << half.output;
+    const Result rest =
+        paceline({"train", "--resume", path(cut).string(), "--epochs", "4", "--quiet"});
+    ASSERT_EQ(rest.code, 0) << rest.output;
+    EXPECT_EQ(parameters(cut), parameters(whole)) << mode;
+  }
+}
+
+TEST_F(RowsRun, ThreadsThatStepTogetherEndTogetherWhenTheyDiverge) {
+  const Result result =
+      paceline(clicks("run", {"--workers", "3", "--mode", "sync", "--model", "regression",
+                              "--optimizer", "sgd", "--rate", "1e38"}));
+  EXPECT_EQ(result.code, 6);
+  EXPECT_THAT(result.output, HasSubstr("not finite"));
 }
 
 TEST_F(RowsRun, LearnsNumbers) {
@@ -130,7 +142,10 @@ TEST_F(RowsRun, SynchronousRunsAgree) {
     EXPECT_EQ(summary(name)["examples"], 12'000) << name;
   };
   for (const char* optimizer : {"ftrl", "adagrad"}) {
-    run("one", {"--workers", "1", "--optimizer", optimizer});
+    run("one", {"--workers", "1", "--transfer", "dense", "--optimizer", optimizer});
+    run("threads", {"--workers", "3", "--optimizer", optimizer});
+    EXPECT_LT(difference(parameters("one"), parameters("threads")), 1e-6) << optimizer;
+    std::filesystem::remove_all(path("threads"));
     for (const char* workers : {"1", "2", "3"}) {
       run("ps",
           {"--exchange", "ps", "--workers", workers, "--servers", "2", "--optimizer", optimizer});
@@ -153,8 +168,10 @@ TEST_F(RowsRun, SynchronousRunsHaveTheSameBitsWhenDeterministic) {
   run("one", {"--workers", "1"});
   run("two", {"--workers", "2", "--exchange", "ps"});
   run("three", {"--workers", "3", "--exchange", "ps", "--servers", "3"});
+  run("threads", {"--workers", "3"});
   run("dense", {"--workers", "2", "--exchange", "ps", "--transfer", "dense"});
-  for (const char* name : {"two", "three", "dense"}) {
+  run("dense threads", {"--workers", "2", "--transfer", "dense"});
+  for (const char* name : {"two", "three", "threads", "dense", "dense threads"}) {
     EXPECT_EQ(parameters("one"), parameters(name)) << name;
   }
 }
@@ -184,8 +201,9 @@ TEST_F(RowsRun, IsTestedBesideTheTable) {
   ASSERT_EQ(paceline(clicks("run", ps)).code, 0);
   const Result tested = paceline({"evaluate", path("run").string(), "--json"});
   ASSERT_EQ(tested.code, 0) << tested.output;
-  EXPECT_NEAR(nlohmann::json::parse(tested.output)["loss"].get<double>(),
-              summary("run")["test_loss"].get<double>(), 1e-6);
+  const auto figures = nlohmann::json::parse(tested.output);
+  EXPECT_NEAR(figures["loss"].get<double>(), summary("run")["test_loss"].get<double>(), 1e-6);
+  EXPECT_NEAR(figures["auc"].get<double>(), summary("run")["test_auc"].get<double>(), 1e-6);
   EXPECT_GT(summary("run")["test_auc"], 0.7);
 }
 
@@ -220,6 +238,7 @@ TEST_F(RowsRun, BadLinesAreCountedOrEndTheRun) {
   write_atomically(path("train.svm"), read_text(path("train.svm")) + "junk\n1 5000:1\n1 1:nan\n");
   const Result some = paceline(clicks("some", {}));
   ASSERT_EQ(some.code, 0) << some.output;
+  EXPECT_EQ(summary("some")["bad_lines"], 3);
   const Result none = paceline(clicks("none", {"--max-bad", "2", "--bits", "10"}));
   EXPECT_EQ(none.code, 3);
   EXPECT_THAT(none.output, AllOf(HasSubstr("--max-bad is 2"), HasSubstr("train.svm:1:")));

@@ -34,11 +34,12 @@ void add_evaluate_command(CLI::App& root, const CommandContext& context) {
 
 void run(const EvaluateOptions& options, const Session& session) {
   const Evaluation result = session.actions.evaluate(options);
-  const nlohmann::json object = {{"checkpoint", result.checkpoint},
-                                 {"data", result.data},
-                                 {"examples", result.examples},
-                                 {"loss", result.loss},
-                                 {"accuracy", result.accuracy}};
+  nlohmann::json object = {{"checkpoint", result.checkpoint},
+                           {"data", result.data},
+                           {"examples", result.examples},
+                           {"loss", result.loss},
+                           {"accuracy", result.accuracy}};
+  if (result.auc) object["auc"] = *result.auc;
   if (options.json) {
     session.out << object << "\n";
   } else {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <map>
+#include <string>
 
 #include "base/random.h"
 
@@ -51,12 +53,16 @@ constexpr std::array<double, 23> kTens = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e
 // What the quick way does not read: many digits, exponents, words like "inf".
 bool slow_number(Cursor& cursor, float& number) {
   double value = 0;
-  const char* begin = cursor.at < cursor.end && *cursor.at == '+' ? cursor.at + 1 : cursor.at;
+  const bool plus = cursor.at < cursor.end && *cursor.at == '+';
+  const char* begin = plus ? cursor.at + 1 : cursor.at;
+  if (plus && begin < cursor.end && *begin == '-') return false;
   const auto [rest, error] = std::from_chars(begin, cursor.end, value);
   if (error == std::errc::invalid_argument) return false;
   cursor.at = rest;
-  const bool overflow = error == std::errc::result_out_of_range;
-  number = overflow ? INFINITY : static_cast<float>(value);
+  if (error == std::errc::result_out_of_range) {  // too large, or too small: then it is 0
+    value = std::strtod(std::string(begin, rest).c_str(), nullptr);
+  }
+  number = static_cast<float>(value);
   return true;
 }
 
@@ -123,9 +129,9 @@ class RowParser::Row {
   }
   void add(Key key) { ones_.push_back(key); }
 
-  // A key that occurs twice has the sum of its values.
-  void append_to(RowBuffer& rows) {
-    if (!each_once()) merge();
+  // A key that occurs twice has the sum of its values; returns what is wrong with one, or null.
+  const char* append_to(RowBuffer& rows) {
+    if (const char* wrong = each_once() ? nullptr : merge()) return wrong;
     rows.starts.push_back(rows.words.size());
     const std::size_t keys = with_value_.size() + ones_.size();
     rows.words.resize(rows.words.size() + row_words(keys, values_.size()));
@@ -136,6 +142,7 @@ class RowParser::Row {
     at = std::copy(with_value_.begin(), with_value_.end(), at);
     at = std::copy(ones_.begin(), ones_.end(), at);
     for (const float value : values_) *at++ = std::bit_cast<std::uint32_t>(value);
+    return nullptr;
   }
 
  private:
@@ -146,12 +153,16 @@ class RowParser::Row {
     return std::adjacent_find(sorted_.begin(), sorted_.end()) == sorted_.end();
   }
 
-  void merge() {
+  const char* merge() {
     std::map<Key, float> sums;
     for (std::size_t i = 0; i < with_value_.size(); ++i) sums[with_value_[i]] += values_[i];
     for (const Key key : ones_) sums[key] += 1;
     begin();
-    for (const auto& [key, value] : sums) add(key, value);
+    for (const auto& [key, value] : sums) {
+      if (const char* wrong = check(value)) return wrong;
+      add(key, value);
+    }
+    return nullptr;
   }
 
   float label_ = 0;
@@ -204,8 +215,7 @@ const char* RowParser::parse(std::string_view line, RowBuffer& rows) const {
                                                               : parse_libsvm(line, row);
   if (wrong != nullptr) return wrong;
   row.add(constant());
-  row.append_to(rows);
-  return nullptr;
+  return row.append_to(rows);
 }
 
 const char* RowParser::label(float number, Row& row) const {

@@ -41,9 +41,14 @@ RowShard::RowShard(const RowDeal& deal, std::uint32_t server, RowShardOptions op
       schedule_(schedule),
       table_(deal.rows_each()),
       update_(options_.optimizer),
-      version_(options_.version),
-      rate_(static_cast<float>(
-          schedule.rate(static_cast<double>(options_.grid.examples_before(version_))))) {}
+      version_(options_.version) {
+  const OptimizerOptions& optimizer = options_.optimizer;
+  rule_.kind = optimizer.kind;
+  rule_.rate = static_cast<float>(schedule.rate(0));
+  rule_.l1 = static_cast<float>(optimizer.l1);
+  rule_.l2 = static_cast<float>(optimizer.decay);
+  rule_.beta = static_cast<float>(optimizer.beta);
+}
 
 void RowShard::load_vector(std::uint64_t vector, Key first, std::span<const float> values) {
   const bool ftrl = options_.optimizer.kind == OptimizerKind::kFtrl;
@@ -119,7 +124,6 @@ Norm RowShard::measure(std::uint64_t step) {
 void RowShard::apply(const Apply& apply, const Gradient& gradient) {
   Step step = spare();
   step.version = version_;
-  step.rate = rate_;
   if (apply.scale != 0) {
     std::span<const float> sums;
     RowNumbers rows;
@@ -132,7 +136,6 @@ void RowShard::apply(const Apply& apply, const Gradient& gradient) {
     }
     step.rows.assign(rows.begin(), rows.end());
     const double rate = schedule_.rate(static_cast<double>(apply.examples_before));
-    rate_ = static_cast<float>(rate);
     update_.apply({rate, apply.scale * options_.rules.sum_factor / apply.weight, apply.version},
                   rows, sums, table_.rows(), step.before);
   }
@@ -167,28 +170,14 @@ void RowShard::forget_unneeded() {
   }
 }
 
-// Calls undo(step) for the steps since `version`, newest first; returns that version's rate.
+// Calls undo(step) for the steps since `version`, newest first.
 template <typename Undo>
-float RowShard::undo(std::uint64_t version, const Undo& undo) const {
+void RowShard::undo(std::uint64_t version, const Undo& undo) const {
   PACELINE_CHECK(version <= version_ &&
                  (version == version_ || (!steps_.empty() && steps_.front().version <= version)));
-  float rate = rate_;
   for (auto step = steps_.rbegin(); step != steps_.rend() && step->version >= version; ++step) {
     undo(*step);
-    rate = step->rate;
   }
-  return rate;
-}
-
-RowRule RowShard::rule(float rate) const {
-  const OptimizerOptions& options = options_.optimizer;
-  RowRule rule;
-  rule.kind = options.kind;
-  rule.rate = rate;
-  rule.l1 = static_cast<float>(options.l1);
-  rule.l2 = static_cast<float>(options.decay);
-  rule.beta = static_cast<float>(options.beta);
-  return rule;
 }
 
 // ---- readers ---------------------------------------------------------------------------
@@ -231,39 +220,40 @@ Holding::Answer RowShard::answer(const SendParams& send) {
   }
   const Request once = std::move(request->second);
   requests_.erase(request);
-  return {payload_of(once.part ? part(send.version, *once.part) : scores(send.version, once.tests)),
-          {}};
+  if (!once.part) return {payload_of(scores(send.version, once.tests)), {}};
+  const wire::Rows& wanted = *once.part;
+  return {payload_of(part(send.version, wanted.vector(), {wanted.begin(), wanted.end()})), {}};
 }
 
 std::vector<float> RowShard::weights(std::uint64_t version, RowNumbers rows) const {
   std::vector<TableRow> found(rows.size());
   read_rows(table_.rows(), rows, found);
-  const float rate = undo(version, [&](const Step& step) {
+  undo(version, [&](const Step& step) {
     for_common(rows, step.rows,
                [&](std::size_t to, std::size_t from) { found[to] = step.before[from]; });
   });
   std::vector<float> weights(rows.size());
-  weights_of(rule(rate), found, weights);
+  weights_of(rule_, found, weights);
   return weights;
 }
 
-std::vector<float> RowShard::part(std::uint64_t version, const wire::Rows& part) const {
-  const auto first = static_cast<std::uint32_t>(part.begin() / deal_.servers());
+std::vector<float> RowShard::part(std::uint64_t version, std::uint64_t vector, Range keys) const {
+  const auto first = static_cast<std::uint32_t>(keys.begin / deal_.servers());
   const auto last = static_cast<std::uint32_t>(
-      std::min((part.end() + deal_.servers() - 1) / deal_.servers(), deal_.rows_each()));
+      std::min((keys.end + deal_.servers() - 1) / deal_.servers(), deal_.rows_each()));
   const auto here = table_.rows().subspan(first, last - first);
   std::vector<TableRow> rows(here.begin(), here.end());
-  const float rate = undo(version, [&](const Step& step) {
+  undo(version, [&](const Step& step) {
     const auto begin = std::ranges::lower_bound(step.rows, first);
     for (auto row = begin; row != step.rows.end() && *row < last; ++row) {
       rows[*row - first] = step.before[static_cast<std::size_t>(row - step.rows.begin())];
     }
   });
   std::vector<float> values(rows.size());
-  if (part.vector() == 0) {
-    weights_of(rule(rate), rows, values);
+  if (vector == 0) {
+    weights_of(rule_, rows, values);
   } else {
-    const bool is_a = options_.optimizer.kind == OptimizerKind::kFtrl && part.vector() == 1;
+    const bool is_a = options_.optimizer.kind == OptimizerKind::kFtrl && vector == 1;
     std::ranges::transform(rows, values.begin(),
                            [&](const TableRow& row) { return is_a ? row.a : row.b; });
   }
@@ -271,7 +261,7 @@ std::vector<float> RowShard::part(std::uint64_t version, const wire::Rows& part)
   std::size_t kept = 0;
   for (std::uint32_t row = first; row < last; ++row) {
     const Key key = deal_.key_of(server_, row);
-    if (key >= part.begin() && key < part.end()) values[kept++] = values[row - first];
+    if (key >= keys.begin && key < keys.end) values[kept++] = values[row - first];
   }
   values.resize(kept);
   return values;

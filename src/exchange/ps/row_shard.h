@@ -45,7 +45,7 @@ class RowShard final : public Holding {
   RowShard(const RowDeal& deal, std::uint32_t server, RowShardOptions options,
            const Schedule& schedule);
 
-  // To be filled before anybody asks: see load_vector().
+  std::uint64_t version() const { return version_; }
   std::span<TableRow> table() { return table_.rows(); }
   // Values for keys from `first` on, of which those of this server are taken.
   void load_vector(std::uint64_t vector, Key first, std::span<const float> values);
@@ -61,6 +61,11 @@ class RowShard final : public Holding {
   void release(std::uint64_t version) override;
   Answer answer(const SendParams& send) override;
 
+  // Of a version that is kept. Several threads may read at once.
+  std::vector<float> weights(std::uint64_t version, RowNumbers rows) const;
+  // Of vector 0, the weights, or of what the optimizer keeps: the values of the keys held here.
+  std::vector<float> part(std::uint64_t version, std::uint64_t vector, Range keys) const;
+
  private:
   using Rows = std::vector<std::uint32_t>;
   struct Request {
@@ -70,7 +75,6 @@ class RowShard final : public Holding {
   };
   struct Step {                 // that was applied
     std::uint64_t version = 0;  // it led from
-    float rate = 0;             // that the weights of this version follow from
     Rows rows;
     std::vector<TableRow> before;
   };
@@ -80,13 +84,10 @@ class RowShard final : public Holding {
   };
 
   const RowSums& summed(std::uint64_t step);
-  RowRule rule(float rate) const;
   Step spare();
   void forget_unneeded();
   template <typename Undo>
-  float undo(std::uint64_t version, const Undo& undo) const;
-  std::vector<float> weights(std::uint64_t version, RowNumbers rows) const;
-  std::vector<float> part(std::uint64_t version, const wire::Rows& part) const;
+  void undo(std::uint64_t version, const Undo& undo) const;
   std::vector<float> scores(std::uint64_t version, Range tests);
 
   RowDeal deal_;
@@ -95,8 +96,8 @@ class RowShard final : public Holding {
   Schedule schedule_;
   RowTable table_;
   RowUpdate update_;
+  RowRule rule_;  // that weights follow from; ftrl has one rate for a whole run
   std::uint64_t version_;
-  float rate_;  // of the newest version
   std::deque<Step> steps_;
   std::vector<Step> spare_steps_;  // for their memory
   std::set<std::uint64_t> pinned_;

@@ -80,6 +80,7 @@ TEST(LibsvmRows, ThatAreNoneAreNamed) {
       {"1 -3:1", "INDEX:VALUE"},
       {"1 1:", "behind ':'"},
       {"1 1:x", "behind ':'"},
+      {"1 1:+-5", "behind ':'"},
       {"1 1:1x", "behind ':'"},
       {"1 1048576:1", "--bits"},
       {"1 99999999999999999999:1", "INDEX:VALUE"},
@@ -87,6 +88,7 @@ TEST(LibsvmRows, ThatAreNoneAreNamed) {
       {"1 1:-inf", "not finite"},
       {"1 1:1e999", "not finite"},
       {"1 1:1e30", "larger than 1e18"},
+      {"1 1:9e17 2:1 1:9e17", "larger than 1e18"},
   };
   for (const auto& [line, words] : wrong) {
     EXPECT_THAT(parsed_row(RowFormat::kLibsvm, line).wrong, HasSubstr(words)) << line;
@@ -126,6 +128,11 @@ TEST(CriteoRows, MayLackFields) {
   const auto all = parsed_row(RowFormat::kCriteo, criteo_line("1", "a")).features;
   const auto some = parsed_row(RowFormat::kCriteo, criteo_line("", "")).features;
   EXPECT_EQ(some.size() + 2, all.size());
+}
+
+// What is too small for any float is nothing.
+TEST(LibsvmRows, HaveNoFeaturesOfZero) {
+  EXPECT_TRUE(parsed_row(RowFormat::kLibsvm, "1 1:1e-999 2:0 3:-0.0").features.empty());
 }
 
 TEST(CriteoRows, ThatAreNoneAreNamed) {

@@ -1,10 +1,12 @@
-// What scores of test rows say of a model of sparse data.
+// What runs on sparse rows have in common, wherever the table is.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "checkpoint/checkpoint.h"
 #include "data/sparse/row_cache.h"
+#include "exchange/ps/row_shard.h"
 #include "model/linear/sparse_linear.h"
 #include "optim/rows/learn_rows.h"
 #include "train/local_report.h"
@@ -12,7 +14,11 @@
 
 namespace paceline {
 
-RowRule rule_of(const RunConfig& config);  // with the rate that the schedule starts from
+SparseLinear::Kind kind_of(const ModelOptions& model);
+RowRule rule_of(const RunConfig& config, const Schedule& schedule);
+
+// Throws ConfigError when the checkpoint has not what this run's optimizer needs.
+void load_rows(const RunConfig& config, const CheckpointReader& reader, RowShard& table);
 
 std::vector<float> labels_of(const RowCache& rows);
 TestResult test_result(SparseLinear::Kind kind, std::span<const float> scores,

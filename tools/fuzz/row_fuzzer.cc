@@ -1,0 +1,76 @@
+// libFuzzer target: any lines of text through the parsers of sparse rows. A line must become a
+// row that keeps the promises of row.h and row_parser.h, or be refused and leave no trace;
+// anything else is a bug. tools/fuzz/run builds and runs it.
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "data/sparse/row_parser.h"
+
+namespace paceline {
+namespace {
+
+void require(bool promise) {
+  if (!promise) std::abort();
+}
+
+void check_numbers(const RowView& row, RowTarget target) {
+  const auto usual = [](float x) { return std::isfinite(x) && std::abs(x) <= kLargestValue; };
+  require(target == RowTarget::kNumber ? usual(row.label) : row.label == 0 || row.label == 1);
+  for (const float value : row.values) require(usual(value) && value != 0);
+}
+
+void check_keys(const RowView& row, Key constant) {
+  std::vector<Key> keys(row.keys.begin(), row.keys.end());
+  std::sort(keys.begin(), keys.end());
+  require(std::adjacent_find(keys.begin(), keys.end()) == keys.end());
+  require(!keys.empty() && keys.back() == constant);
+  const auto at = std::find(row.keys.begin(), row.keys.end(), constant) - row.keys.begin();
+  require(row.value(static_cast<std::size_t>(at)) == 1);
+}
+
+// Parses a line from memory of its own, so that reading behind its end is noticed.
+void parse(const RowParser& parser, std::string_view text, RowTarget target, RowBuffer& rows) {
+  const std::vector<char> line(text.begin(), text.end());
+  const RowBuffer before = rows;
+  if (parser.parse({line.data(), line.size()}, rows) != nullptr) {
+    require(rows.words == before.words && rows.starts == before.starts);
+    return;
+  }
+  const std::size_t start = before.words.size();
+  require(rows.starts.size() == before.starts.size() + 1 && rows.starts.back() == start);
+  require(std::equal(before.words.begin(), before.words.end(), rows.words.begin()));
+  require(rows.words.size() >= start + kRowHead);
+  const RowView row = row_at(rows.words.data() + start);
+  require(row.values.size() <= row.keys.size());
+  require(rows.words.size() == start + row_words(row.keys.size(), row.values.size()));
+  check_numbers(row, target);
+  check_keys(row, parser.constant());
+}
+
+}  // namespace
+}  // namespace paceline
+
+// The first byte chooses format and target, the second the bits; the rest are lines.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace paceline;
+  if (size < 2) return 0;
+  std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
+  RowFormatOptions options{.format = static_cast<RowFormat>(data[0] % 4),
+                           .target = data[0] / 4 % 2 == 0 ? RowTarget::kClass : RowTarget::kNumber,
+                           .bits = 1 + data[1] % kMostBits};
+  if (options.format == RowFormat::kAuto) {
+    options.format = guess_format(text.substr(0, text.find('\n')));
+  }
+  const RowParser parser(options);
+  RowBuffer rows;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    parse(parser, line, options.target, rows);
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+  }
+  return 0;
+}
