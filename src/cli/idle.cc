@@ -40,6 +40,8 @@ void check_idle(const RunConfig& c, const NamedSettings& named) {
   refuse_unless(named, c.exchange != ExchangeKind::kLocal, {"transport", "listen", "port", "wire"},
                 "--exchange ps or --exchange allreduce");
   refuse_unless(named, c.exchange == ExchangeKind::kPs, {"servers"}, "--exchange ps");
+  refuse_unless(named, c.exchange == ExchangeKind::kPs || c.data.name == "rows", {"transfer"},
+                "--exchange ps or --data rows");
   refuse_unless(named, c.exchange == ExchangeKind::kAllReduce, {"factors", "link-gbit"},
                 "--exchange allreduce");
   refuse_unless(named, c.transport == Transport::kTcp, {"listen", "hosts", "port", "insecure"},

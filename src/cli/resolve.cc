@@ -69,7 +69,15 @@ void adopt_prepared(const std::map<std::string, std::string>& flags, RunConfig& 
 
 RunConfig resolve(const ConfigSources& sources, const Environment& environment) {
   RunConfig config = base_config(sources, environment);
+  const double rate = config.schedule.rate;
   apply_flags(sources.flags, config);
+  if (!config.resume.empty() && config.optimizer.kind == OptimizerKind::kFtrl &&
+      config.schedule.rate != rate) {
+    throw ConfigError(
+        "--rate {} is not what {} was trained with ({}), and with ftrl all weights follow from the "
+        "rate: leave it out",
+        config.schedule.rate, config.resume.string(), rate);
+  }
   choose_data_dir(config.data, environment);
   if (config.run_dir.empty()) config.run_dir = default_run_dir(config.recipe, environment.now);
   config.order.seed = config.seed;
@@ -79,7 +87,8 @@ RunConfig resolve(const ConfigSources& sources, const Environment& environment) 
   }
   // Written down as it is now: a run that is resumed with more workers must not step further.
   if (config.reduction == Reduction::kSum && config.sum_factor == 0) {
-    config.sum_factor = static_cast<double>(config.workers);
+    config.sum_factor =
+        static_cast<double>(config.data.name == "rows" ? config.batch : config.workers);
   }
   validate(config);
   check_idle(config, named_by(sources.flags));

@@ -128,7 +128,7 @@ std::vector<Setting> learning_settings() {
       choice("reduction", FIELD(reduction), "how the gradients of a step's examples combine",
              {"mean", "sum"}),
       number("sum-factor", FIELD(sum_factor),
-             "sum: the mean times X; 0: times the workers at the start", kNotNegative),
+             "sum: the mean times X; 0: the workers at the start, of rows the batch", kNotNegative),
   };
 }
 

@@ -96,7 +96,6 @@ void check_rows(const RunConfig& c) {
   if (exchanges_rows(c) || c.mode == Mode::kSync) return;
   if (c.clip > 0) refuse("--clip");
   if (c.nonfinite == Nonfinite::kSkip) refuse("--nonfinite skip");
-  if (c.reduction == Reduction::kSum) refuse("--reduction sum");
 }
 
 void check_frozen(const RunConfig& c) {

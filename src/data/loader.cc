@@ -175,6 +175,7 @@ const Batch& Loader::peek(const Share& share) {
 const Batch& Loader::load(const Share& share) {
   if (impl_->peeked && impl_->peeked->share == share) {
     impl_->current.swap(impl_->peeked);
+    if (impl_->options.depth > 0) impl_->spare = std::move(std::exchange(impl_->peeked, {})->batch);
   } else if (impl_->options.depth == 0) {
     impl_->current->share = share;
     impl_->read(*impl_->current);

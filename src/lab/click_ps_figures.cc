@@ -134,8 +134,8 @@ PerStep per_step(const nlohmann::json& summary, double steps_of_worker) {
   const auto servers = roles(summary, "server");
   const auto workers = roles(summary, "worker");
   const auto count = static_cast<double>(workers.size());
-  step.compute =
-      (total(workers, "cpu_seconds") + total(servers, "serving_seconds")) / count / steps_of_worker;
+  step.compute = (total(workers, "training_cpu_seconds") + total(servers, "training_cpu_seconds")) /
+                 count / steps_of_worker;
   step.bytes =
       (total(workers, "bytes_in") + total(workers, "bytes_out")) / count / 2 / steps_of_worker;
   return step;

@@ -326,11 +326,13 @@ void Chief::look_for_stalls() {
 
 void Chief::look_for_latecomers() {
   if (Clock::now() - opened_ < role_.config.start_timeout) return;
+  // Servers of large models may still be setting them up; they are heard.
+  const std::uint64_t all = server_count(role_.config) + role_.config.workers + 1;
+  if (core_->members().size() >= all) return;
   carry_out(core_->fail(
       fmt::format("after {} only {} of {} roles have registered; see the logs of the others, or "
                   "raise --start-timeout",
-                  format_duration(role_.config.start_timeout), core_->members().size(),
-                  server_count(role_.config) + role_.config.workers + 1),
+                  format_duration(role_.config.start_timeout), core_->members().size(), all),
       ExitCode::kCommunication));
 }
 

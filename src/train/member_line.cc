@@ -38,7 +38,8 @@ nlohmann::json for_summary(const wire::Register& who, const wire::Heartbeat& fig
 nlohmann::json MemberLine::for_summary() const {
   nlohmann::json entry = paceline::for_summary(who, figures);
   if (!goodbye) entry["lost"] = true;  // the figures are those it told last
-  if (figures.serving_seconds() > 0) entry["serving_seconds"] = figures.serving_seconds();
+  if (figures.training_cpu_seconds() > 0)
+    entry["training_cpu_seconds"] = figures.training_cpu_seconds();
   if (who.role() != "worker") return entry;
   if (figures.rows() > 0) entry["rows"] = figures.rows();
   entry["examples"] = figures.examples();

@@ -38,10 +38,13 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
     return {chief, worker, keeper, evaluator};
   }
   if (exchanges_rows(config)) {
-    // A share's rows are few beside the table. Steps that can be undone are kept while a version
-    // is tested or saved: as many rows again as the table has, at the very most.
+    // A share's rows are few beside the table. While a version is tested or saved, the rows that
+    // later steps touch are kept as they were: with their numbers, and some of them twice.
+    const auto rows = open_rows(config.data, Split::kTrain);
+    const std::uint64_t touched = std::min(parts.chunks.floats(), rows->info().keys);
     return {{"chief", 1, 0, 0, 0, 0, kProgram},
-            {"server", config.servers, 2 * vector / config.servers, 0, 0, 0, 2 * kProgram},
+            {"server", config.servers, (2 * vector + 12 * touched) / config.servers, 0, 0, 0,
+             2 * kProgram},
             {"worker", config.workers, 0, 0, 0, train, 2 * kProgram},
             {"evaluator", 1, 0, 0, 0, test, 2 * kProgram}};
   }

@@ -36,6 +36,14 @@ bool exchanges_rows(const RunConfig& config) {
          config.transfer == Transfer::kSparse;
 }
 
+bool reads_ahead(const RunConfig& config) {
+  return exchanges_rows(config) && (config.mode != Mode::kSsp || config.staleness > 0);
+}
+
+std::uint64_t server_staleness(const RunConfig& config) {
+  return config.staleness - (reads_ahead(config) && config.mode == Mode::kSsp ? 1 : 0);
+}
+
 RowDeal deal_rows(const RunParts& parts) {
   return {parts.chunks.floats(), parts.chunks.servers()};
 }

@@ -40,6 +40,10 @@ RunParts make_parts(const RunConfig& config);
 // dealt then. There is one chunk per server.
 bool exchanges_rows(const RunConfig& config);
 RowDeal deal_rows(const RunParts& parts);
+// Whether a worker may ask for the rows of its next share before it has pushed this one; in ssp
+// mode that uses up one step of the staleness, so that servers allow one less.
+bool reads_ahead(const RunConfig& config);
+std::uint64_t server_staleness(const RunConfig& config);
 
 // The training examples of this run.
 std::unique_ptr<Dataset> open_training(const RunConfig& config);

@@ -13,14 +13,8 @@ SparseLinear::Kind kind_of(const ModelOptions& model) {
 }
 
 RowRule rule_of(const RunConfig& config, const Schedule& schedule) {
-  RowRule rule;
-  rule.kind = config.optimizer.kind;
+  RowRule rule = row_rule(config.optimizer, schedule.rate(0));
   rule.loss = kind_of(config.model);
-  rule.rate = static_cast<float>(schedule.rate(0));
-  rule.l1 = static_cast<float>(config.optimizer.l1);
-  rule.l2 = static_cast<float>(config.optimizer.decay);
-  rule.epsilon = static_cast<float>(config.optimizer.epsilon);
-  rule.beta = static_cast<float>(config.optimizer.beta);
   return rule;
 }
 

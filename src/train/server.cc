@@ -54,7 +54,7 @@ class ServerRole {
     };
     events.beat = [this] {
       wire::Heartbeat beat = figures(server_ ? server_->counters() : LinkCounters());
-      if (server_) beat.set_serving_seconds(server_->serving_seconds());
+      if (server_) beat.set_training_cpu_seconds(server_->serving_seconds());
       return beat;
     };
     line_ = std::make_unique<ChiefLine>(
@@ -83,6 +83,7 @@ class ServerRole {
 
   void told(wire::Type type, std::string_view meta) {
     if (type == wire::SETUP) {
+      if (set_up_.joinable() || server_) throw CommError("the chief sent a second set-up");
       set_up(parsed<wire::Setup>(meta));
     } else if (type == wire::GOODBYE) {
       line_->goodbye("");
@@ -104,7 +105,7 @@ class ServerRole {
     options.chunks = parts_.chunks.chunks_of(setup.index());
     options.servers = parts_.chunks.servers();
     options.rows = exchanges_rows(config);
-    options.staleness = staleness(config);
+    options.staleness = server_staleness(config);
     options.version = setup.version();
     options.last_version = parts_.last_version;
     // Large models take their time; meanwhile the chief is to hear that this role lives.
@@ -115,11 +116,17 @@ class ServerRole {
         const auto shared = std::make_shared<std::unique_ptr<Holding>>(std::move(holding));
         loop_.post([this, options, shared] { hold(options, std::move(*shared)); });
       } catch (const Error& error) {
-        loop_.post([this, failure = std::current_exception(), word = stop_word(error)] {
-          own_failure_ = failure;
-          line_->tell(word);
-        });
+        fail_later(stop_word(error));
+      } catch (const std::exception& error) {
+        fail_later(stop_word(ResourceError("the parameters cannot be set up: {}", error.what())));
       }
+    });
+  }
+
+  void fail_later(const ChiefWord& word) {
+    loop_.post([this, failure = std::current_exception(), word] {
+      own_failure_ = failure;
+      line_->tell(word);
     });
   }
 
@@ -130,12 +137,6 @@ class ServerRole {
     reports_ = loop_.every(std::chrono::milliseconds(100), [this] { server_->report(); });
     line_->tell({wire::READY, wire::Ready().SerializeAsString()});
     spdlog::info("holds {} chunks from version {} on", options.chunks.size(), options.version);
-  }
-
-  // Rows are read one share ahead of the one that is computed, which uses up one step of what is
-  // allowed.
-  static std::uint64_t staleness(const RunConfig& config) {
-    return config.staleness - (exchanges_rows(config) && config.staleness > 0 ? 1 : 0);
   }
 
   // Fills in which steps were applied, if a checkpoint says so.
@@ -158,11 +159,11 @@ class ServerRole {
 
   std::unique_ptr<Holding> hold_rows(const wire::Setup& setup, ServerCore::Options& options) {
     const RunConfig& config = role_.config;
-    const auto tests = [data = config.data] { return open_rows(data, Split::kTest); };
     auto shard = std::make_unique<RowShard>(
         deal_rows(parts_), setup.index(),
         RowShardOptions{config.optimizer, config.mode, parts_.grid, parts_.rules,
-                        config.deterministic, options.version, tests},
+                        config.deterministic, options.version,
+                        open_rows(config.data, Split::kTest)},
         parts_.schedule);
     if (setup.checkpoint().empty()) return shard;
     const CheckpointReader reader(setup.checkpoint());

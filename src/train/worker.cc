@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/process.h"
 #include "base/signals.h"
 #include "data/open.h"
 #include "exchange/parsed.h"
@@ -76,8 +77,9 @@ class WorkerRole {
     unreadable_.tell(*beat.mutable_unreadable());
     if (unreadable_tests_) unreadable_tests_->tell(*beat.mutable_unreadable_tests());
     beat.set_quiet(quiet_);
-    if (client_) beat.set_rows(client_->rows());
     if (client_) {
+      beat.set_rows(client_->rows());
+      beat.set_training_cpu_seconds(beat.cpu_seconds() - cpu_before_);
       const WorkerEnd::Wait wait = client_->waiting();
       beat.set_waiting(wait.what);
       beat.set_waiting_seconds(wait.seconds);
@@ -93,6 +95,7 @@ class WorkerRole {
   void train(const wire::Begin& begin) {
     spdlog::info("begins at version {}, with {} server(s)", begin.version(), begin.servers_size());
     connect(begin);
+    cpu_before_ = usage_of_this_process().cpu_seconds;
     LoopParts parts{*dataset_,
                     parts_.order,
                     parts_.grid,
@@ -133,9 +136,9 @@ class WorkerRole {
     std::unique_ptr<WorkerEnd> client;
     if (exchanges_rows(role_.config)) {
       options.core.rows = true;
-      const bool ahead = role_.config.mode == Mode::kAsync || role_.config.staleness > 0;
       client = std::make_unique<RowClient>(loop_, deal_rows(parts_),
-                                           RowClientOptions{options, ahead}, address, tell);
+                                           RowClientOptions{options, reads_ahead(role_.config)},
+                                           address, tell);
     } else {
       client = std::make_unique<PsClient>(loop_, parts_.chunks, options, address, tell);
     }
@@ -165,6 +168,7 @@ class WorkerRole {
   std::optional<UnreadableFiles> unreadable_tests_;
   LoopCounts counts_;
   std::atomic<bool> quiet_ = false;
+  std::atomic<double> cpu_before_ = 0;  // it began to train
   Loop loop_;
   std::mutex mutex_;  // guards what the member's thread touches
   std::unique_ptr<WorkerEnd> client_;

@@ -151,6 +151,11 @@ INSTANTIATE_TEST_SUITE_P(
     AllRules, Validate,
     testing::Values(
         Contradiction{{{"staleness", "3"}}, "--staleness has no effect without --mode ssp"},
+        Contradiction{{{"optimizer", "ftrl"}, {"schedule", "cosine"}}, "use --schedule constant"},
+        Contradiction{{{"exchange", "local"}, {"transfer", "dense"}},
+                      "--transfer has no effect without --exchange ps or --data rows"},
+        Contradiction{{{"data", "rows"}, {"data-file", "x"}, {"optimizer", "adam"}},
+                      "sparse rows are learned with --optimizer ftrl, adagrad or sgd"},
         Contradiction{{{"lease-block", "3"}},
                       "--lease-block has no effect without --mode async or --mode ssp"},
         Contradiction{{{"worker-eval", "false"}},

@@ -121,6 +121,20 @@ TEST_P(LoaderTest, ErrorOfAWrongGuessIsNobodysConcern) {
   for (const std::uint64_t step : {0, 7, 8, 0, 3}) expect_share(loader, kGrid.whole(step));
 }
 
+TEST_P(LoaderTest, PeeksAtWhatComesNext) {
+  Loader loader(dataset_, order_, kGrid, GetParam(), next_step);
+  for (std::uint64_t step = 0; step < 30; ++step) {
+    const Share share{step, {0, 2}};
+    expect_share(loader, share);
+    const Batch& current = loader.load(share);
+    const Share next{step + 1, {0, 2}};
+    EXPECT_EQ(loader.peek(next).labels, expected_labels(order_, next));
+    EXPECT_EQ(loader.peek(next).labels, expected_labels(order_, next));  // again
+    EXPECT_EQ(current.labels, expected_labels(order_, share));           // as it was
+    if (step % 7 == 3) expect_share(loader, {step, {2, 4}});  // another one comes before it
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Depths, LoaderTest,
                          testing::Values(LoaderOptions{0, 1}, LoaderOptions{1, 1},
                                          LoaderOptions{3, 1}, LoaderOptions{4, 3},

@@ -90,14 +90,14 @@ TEST(Frame, OtherMagicIsNotOurs) {
 
 TEST(Frame, OtherVersionIsRefusedWithASentenceForThePeer) {
   Bytes bytes = encoded(example());
-  bytes[4] = std::byte{3};
+  bytes[4] = std::byte{4};
   seal(bytes);
   try {
     decode(bytes);
     FAIL() << "accepted";
   } catch (const Refusal& refusal) {
     EXPECT_STREQ(refusal.what(),
-                 "this is Paceline protocol 2, the peer speaks 3: update both sides to the same "
+                 "this is Paceline protocol 3, the peer speaks 4: update both sides to the same "
                  "release");
   }
 }

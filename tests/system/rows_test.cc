@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include <cmath>
+#include <csignal>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -216,11 +217,58 @@ TEST_F(RowsRun, ServersGoOnFromACheckpoint) {
   };
   ASSERT_EQ(paceline(clicks("whole", ps)).code, 0);
   ASSERT_EQ(paceline(clicks("cut", with({"--epochs", "2"}))).code, 0);
-  // With another number of servers, and with threads.
+  // With another number of servers.
   const Result rest = paceline(
       {"train", "--resume", path("cut").string(), "--epochs", "4", "--servers", "3", "--quiet"});
   ASSERT_EQ(rest.code, 0) << rest.output;
   EXPECT_EQ(parameters("cut"), parameters("whole"));
+}
+
+// Steps so small that a share has no row on some servers.
+TEST_F(RowsRun, SharesMayTouchNothingOnAServer) {
+  write_rows("train.svm", 0, 101);
+  for (const char* mode : {"sync", "ssp"}) {
+    const Result result = paceline(clicks(mode, {"--exchange", "ps", "--mode", mode, "--servers",
+                                                 "5", "--batch", "2", "--workers", "2"}));
+    ASSERT_EQ(result.code, 0) << result.output;
+    EXPECT_EQ(summary(mode)["examples"], 404);
+  }
+}
+
+// The others compute its shares; in sync mode with the same result.
+TEST_F(RowsRun, AKilledWorkerIsReplaced) {
+  const Arguments long_run = {"--exchange", "ps",       "--servers", "2",       "--workers",
+                              "3",          "--epochs", "60",        "--batch", "50"};
+  const auto with = [&](const Arguments& more) {
+    Arguments all = long_run;
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  ASSERT_EQ(paceline(clicks("whole", with({"--mode", "sync"}))).code, 0);
+  for (const std::string mode : {"sync", "ssp", "async"}) {
+    PacelineProcess process(dir_.path(), clicks(mode, with({"--mode", mode})));
+    ASSERT_TRUE(eventually(20, [&] {
+      const auto file = path(mode) / "metrics.jsonl";
+      return std::filesystem::exists(file) && read_text(file).find("progress") != std::string::npos;
+    }));
+    const auto workers = process.roles("worker1", 1);
+    ASSERT_EQ(workers.size(), 1U);
+    ::kill(workers[0], SIGKILL);
+    EXPECT_EQ(process.wait(), 0) << process.output();
+    EXPECT_EQ(summary(mode)["examples"], 360'000) << mode;
+    EXPECT_NEAR(
+        summary(mode)["test_loss"].get<double>() / summary("whole")["test_loss"].get<double>(), 1,
+        mode == "sync" ? 1e-4 : 0.05)
+        << mode;
+  }
+}
+
+TEST_F(RowsRun, AResumedRunKeepsTheRateThatItsWeightsFollowFrom) {
+  ASSERT_EQ(paceline(clicks("run", {"--epochs", "1"})).code, 0);
+  const Result result =
+      paceline({"train", "--resume", path("run").string(), "--epochs", "2", "--rate", "0.01"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.output, HasSubstr("leave it out"));
 }
 
 TEST_F(RowsRun, HalvesOnTheWireLearnAsWell) {

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-
-#include "base/error.h"
+#include <utility>
 
 namespace paceline {
 namespace {

@@ -143,8 +143,8 @@ void PsClient::finish(const Loss& loss, const TreeSum* tree) {
     for (const auto& [begin, node] : tree->nodes()) {
       out = std::copy_n(node.second.data() + part.begin, part.size(), out);
     }
-    push(chunk, encode({packed->bytes(), packed}, WireFormat::kFloat,
-                       nonzero_blocks(packed->as_floats())));
+    const auto blocks = options_.whole_tables ? std::nullopt : nonzero_blocks(packed->as_floats());
+    push(chunk, encode({packed->bytes(), packed}, WireFormat::kFloat, blocks));
   }
   const std::lock_guard lock(mutex_);
   install_staged();

@@ -72,15 +72,24 @@ bool PsConnection::wait(const std::function<bool()>& done, TimePoint deadline) {
   return held;
 }
 
-std::span<std::byte> PsConnection::place(Link&, const FrameHeader& header, std::string_view meta) {
+wire::Params PsConnection::params_of(const Link& link, std::string_view meta) const {
+  auto params = parsed<wire::Params>(meta);
+  if (events_.server_of(params.chunk()) != index_of(link)) {
+    throw FrameError(fmt::format("chunk {} is not this server's", params.chunk()));
+  }
+  return params;
+}
+
+std::span<std::byte> PsConnection::place(Link& link, const FrameHeader& header,
+                                         std::string_view meta) {
   if (header.type != wire::PARAMS) throw FrameError("unexpected payload from a server");
-  return events_.place(parsed<wire::Params>(meta), header);
+  return events_.place(params_of(link, meta), header);
 }
 
 void PsConnection::received(Link& link, const FrameHeader& header, std::string_view meta,
                             std::span<std::byte>) {
   if (header.type == wire::PARAMS) {
-    events_.params(parsed<wire::Params>(meta), header);
+    events_.params(params_of(link, meta), header);
   } else if (header.type == wire::ACK) {
     events_.ack(parsed<wire::Ack>(meta));
   } else if (header.type == wire::REFUSAL) {

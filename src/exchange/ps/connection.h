@@ -29,6 +29,8 @@ struct PsAddress {
 class PsConnection final : private LinkHandler {
  public:
   struct Events {
+    // Which server has a chunk: what it says of another's is refused.
+    std::function<std::uint32_t(std::uint32_t chunk)> server_of;
     // Where the payload of a PARAMS message goes.
     std::function<std::span<std::byte>(const wire::Params&, const FrameHeader&)> place;
     std::function<void(const wire::Params&, const FrameHeader&)> params;
@@ -58,6 +60,7 @@ class PsConnection final : private LinkHandler {
                 std::span<std::byte> payload) override;
   void closed(Link& link, const std::string& reason) override;
   std::uint32_t index_of(const Link& link) const;
+  wire::Params params_of(const Link& link, std::string_view meta) const;
 
   Loop& loop_;
   PsAddress address_;

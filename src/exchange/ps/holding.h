@@ -31,6 +31,8 @@ class Holding {
   virtual Gradient landing(ClientId client, const wire::Push& push, Range tiles) = 0;
   // A read, before its answer is decided; `payload` is the message's.
   virtual void asked(ClientId, const wire::Pull&, std::span<const std::byte> /*payload*/) {}
+  // Bytes that a read may come with.
+  virtual std::size_t most_asked() const { return 0; }
   virtual void gone(ClientId) {}
 
   virtual void accumulate(std::uint32_t chunk, bool first, Range tiles, Gradient gradient) = 0;

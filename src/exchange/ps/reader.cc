@@ -8,6 +8,7 @@ namespace paceline {
 PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration deadline)
     : loop_(loop), map_(map), name_(address.name), deadline_(deadline), chunks_(map.chunks()) {
   PsConnection::Events events;
+  events.server_of = [this](std::uint32_t chunk) { return map_.server_of(chunk); };
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
     if (params.chunk() >= chunks_.size()) throw FrameError("there is no such chunk");
     if (header.codec != Codec::kRaw ||

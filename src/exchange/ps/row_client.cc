@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "exchange/codec.h"
@@ -23,7 +24,8 @@ RowClient::RowClient(Loop& loop, const RowDeal& deal, const RowClientOptions& op
     : WorkerEnd(loop, options.client, std::move(tell)),
       deal_(deal),
       ahead_(options.ahead || options.client.core.mode == Mode::kSync),
-      arriving_(deal.servers()) {
+      arriving_(deal.servers()),
+      forget_(deal.servers()) {
   connect(std::move(address));
 }
 
@@ -63,32 +65,41 @@ void RowClient::drop_stale() {
   if (reads_.size() < kMostReads) return;
   const auto stale =
       std::ranges::find_if(reads_, [this](const Read& read) { return &read != current_; });
-  if (stale->sent) forget_.push_back(stale->ticket);
+  drop(*stale);
   reads_.erase(stale);
 }
 
+// A worker that joins asks the first server alone: its clock comes with the answer, and then it
+// asks the others.
 void RowClient::send(Read& read) {
   read.sent = true;
+  read.joins = options_.core.mode != Mode::kSync && !core_.clock();
+  ask(read, {0, read.joins ? 1 : deal_.servers()});
+}
+
+void RowClient::ask(const Read& read, Range servers) {
   wire::Pull pull;
   pull.set_ticket(read.ticket);
   if (options_.core.mode == Mode::kSync) {
     pull.set_version(read.share.step);
   } else {
     pull.set_latest(true);
+    if (const auto clock = core_.clock()) pull.set_clock(*clock);
   }
-  pull.mutable_forget()->Add(forget_.begin(), forget_.end());
-  forget_.clear();
-  if (options_.core.mode != Mode::kSync) {
-    if (const auto clock = core_.clock()) {
-      pull.set_clock(*clock);
-    } else {  // joins: the first server says at which clock, and the others are asked then
-      read.joins = true;
-    }
-  }
-  const std::uint32_t first = std::exchange(read.rest, false) ? 1 : 0;
-  for (std::uint32_t server = first; server < (read.joins ? 1 : deal_.servers()); ++server) {
+  for (std::uint64_t at = servers.begin; at < servers.end; ++at) {
+    const auto server = static_cast<std::uint32_t>(at);
     pull.set_chunk(server);
+    const auto forget = std::exchange(forget_[server], {});
+    pull.mutable_forget()->Assign(forget.begin(), forget.end());
     send_pull(pull, payload_of(encode_rows(read.parts[server].rows)));
+  }
+}
+
+// The servers need not keep what it named.
+void RowClient::drop(const Read& read) {
+  if (!read.sent) return;
+  for (std::uint32_t server = 0; server < (read.joins ? 1 : deal_.servers()); ++server) {
+    forget_[server].push_back(read.ticket);
   }
 }
 
@@ -132,7 +143,6 @@ void RowClient::await(Range) {
 }
 
 std::span<std::byte> RowClient::place(const wire::Params& params, const FrameHeader& header) {
-  if (params.chunk() >= deal_.servers()) throw FrameError("there is no such server");
   const std::lock_guard lock(mutex_);
   if (const Read* read = find(params.ticket())) {
     if (has_blocks(header.codec) ||
@@ -145,11 +155,10 @@ std::span<std::byte> RowClient::place(const wire::Params& params, const FrameHea
 }
 
 void RowClient::arrived(const wire::Params& params, const FrameHeader& header) {
-  if (params.chunk() >= deal_.servers()) throw FrameError("there is no such server");
   const std::lock_guard lock(mutex_);
+  Buffer arriving = std::exchange(arriving_[params.chunk()], {});  // of no rows, there is none
   if (Read* read = find(params.ticket()); read && !read->arrived[params.chunk()]) {
     const std::vector<std::uint32_t>& places = read->parts[params.chunk()].places;
-    Buffer& arriving = arriving_[params.chunk()];
     Buffer decoded;
     if (header.codec != Codec::kRaw) {
       decoded = Buffer(places.size() * sizeof(float));
@@ -166,16 +175,17 @@ void RowClient::arrived(const wire::Params& params, const FrameHeader& header) {
   for (Read& read : reads_) {
     if (!read.joins || !core_.clock()) continue;
     read.joins = false;
-    read.rest = true;
-    send(read);
+    ask(read, {1, deal_.servers()});
   }
 }
 
 // What was asked for is not kept any more: those shares are done, by whomever.
 void RowClient::gone(const wire::Refusal& refusal) {
-  std::erase_if(reads_, [&](const Read& read) {
-    return &read != current_ && read.sent && read.share.step < refusal.version();
-  });
+  for (auto read = reads_.begin(); read != reads_.end();) {
+    const bool done = &*read != current_ && read->sent && read->share.step < refusal.version();
+    if (done) drop(*read);
+    read = done ? reads_.erase(read) : std::next(read);
+  }
 }
 
 // ---- pushing ---------------------------------------------------------------------------
@@ -205,7 +215,7 @@ void RowClient::finish(const Loss& loss, const TreeSum* tree) {
   }
   rows_ += current_->keys;
   const std::lock_guard lock(mutex_);
-  if (!wanted) forget_.push_back(current_->ticket);
+  if (!wanted) drop(*current_);
   std::erase_if(reads_, [this](const Read& read) { return &read == current_; });
   current_ = nullptr;
   for (Read& read : reads_) {  // of the next share

@@ -43,7 +43,6 @@ class RowClient final : public WorkerEnd {
     std::uint64_t ticket = 0;
     bool sent = false;
     bool joins = false;  // only the first server was asked, and has not answered
-    bool rest = false;   // all but the first server are to be asked
     std::size_t keys = 0;
     std::vector<RowDeal::Part> parts;  // by server
     std::vector<bool> arrived;
@@ -59,14 +58,16 @@ class RowClient final : public WorkerEnd {
   Read* find(const Share& share);
   void drop_stale();
   void send(Read& read);
+  void ask(const Read& read, Range servers);
+  void drop(const Read& read);
   std::string missing() const;
 
   RowDeal deal_;
   bool ahead_;
   // `mutex_` guards what follows, too, but of the current read only what has arrived.
   std::list<Read> reads_;
-  std::vector<Buffer> arriving_;       // by server
-  std::vector<std::uint64_t> forget_;  // tickets that the servers need not keep
+  std::vector<Buffer> arriving_;                    // by server
+  std::vector<std::vector<std::uint64_t>> forget_;  // by server: tickets that it need not keep
   std::uint64_t last_ticket_ = 0;
   Read* current_ = nullptr;  // that is computed from
   Buffer gradient_;

@@ -17,13 +17,12 @@ RowReader::RowReader(Loop& loop, const RowDeal& deal, PsAddress address, Duratio
       answers_(deal.servers()),
       answered_(deal.servers()) {
   PsConnection::Events events;
+  events.server_of = [](std::uint32_t chunk) { return chunk; };
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
-    if (params.chunk() >= deal_.servers()) throw FrameError("there is no such server");
     arriving_[params.chunk()] = Buffer(header.payload_bytes);
     return arriving_[params.chunk()].bytes();
   };
   events.params = [this](const wire::Params& params, const FrameHeader&) {
-    if (params.chunk() >= deal_.servers()) throw FrameError("there is no such server");
     Buffer answer = std::exchange(arriving_[params.chunk()], {});
     if (params.ticket() != ticket_) return;  // the late answer to a read that was given up
     answers_[params.chunk()] = std::move(answer);
@@ -90,6 +89,11 @@ void RowReader::read(std::uint64_t version, std::uint64_t vector, Range keys,
                       keys.begin, keys.end);
     }
     out[key - keys.begin] = values[taken[server]++];
+  }
+  for (std::uint32_t server = 0; server < deal_.servers(); ++server) {
+    if (taken[server] == answers_[server].size() / sizeof(float)) continue;
+    throw CommError("{} sent too many rows of keys {} to {}", connection_->server_name(server),
+                    keys.begin, keys.end);
   }
 }
 

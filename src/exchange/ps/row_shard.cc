@@ -41,14 +41,8 @@ RowShard::RowShard(const RowDeal& deal, std::uint32_t server, RowShardOptions op
       schedule_(schedule),
       table_(deal.rows_each()),
       update_(options_.optimizer),
-      version_(options_.version) {
-  const OptimizerOptions& optimizer = options_.optimizer;
-  rule_.kind = optimizer.kind;
-  rule_.rate = static_cast<float>(schedule.rate(0));
-  rule_.l1 = static_cast<float>(optimizer.l1);
-  rule_.l2 = static_cast<float>(optimizer.decay);
-  rule_.beta = static_cast<float>(optimizer.beta);
-}
+      rule_(row_rule(options_.optimizer, schedule.rate(0))),
+      version_(options_.version) {}
 
 void RowShard::load_vector(std::uint64_t vector, Key first, std::span<const float> values) {
   const bool ftrl = options_.optimizer.kind == OptimizerKind::kFtrl;
@@ -142,6 +136,7 @@ void RowShard::apply(const Apply& apply, const Gradient& gradient) {
   steps_.push_back(std::move(step));
   version_ = apply.version;
   forget_unneeded();
+  join_steps();
 }
 
 RowShard::Step RowShard::spare() {
@@ -170,13 +165,43 @@ void RowShard::forget_unneeded() {
   }
 }
 
-// Calls undo(step) for the steps since `version`, newest first.
+// Neighbours of about the same size become one, unless the version between them is kept: so the
+// lists are few, and a row costs a few copies however long a version is pinned.
+void RowShard::join_steps() {
+  const bool keeps_last = options_.mode == Mode::kSync;
+  if (steps_.size() < (keeps_last ? 3U : 2U)) return;
+  for (std::size_t at = steps_.size() - (keeps_last ? 2 : 1); at > 0; --at) {
+    Step& older = steps_[at - 1];
+    Step& newer = steps_[at];
+    if (pinned_.contains(newer.version) || older.rows.size() > 2 * newer.rows.size()) return;
+    Step both = spare();
+    both.version = older.version;
+    both.rows = joined(older.rows, newer.rows);
+    both.before.resize(both.rows.size());
+    const auto take = [&](const Step& from) {
+      for_common(both.rows, from.rows,
+                 [&](std::size_t to, std::size_t i) { both.before[to] = from.before[i]; });
+    };
+    take(newer);
+    take(older);  // what was before both
+    older = std::move(both);
+    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+}
+
+std::uint64_t RowShard::rows_kept() const {
+  std::uint64_t rows = 0;
+  for (const Step& step : steps_) rows += step.rows.size();
+  return rows;
+}
+
+// Calls each(step) for the steps since `version`, newest first.
 template <typename Undo>
-void RowShard::undo(std::uint64_t version, const Undo& undo) const {
+void RowShard::undo(std::uint64_t version, const Undo& each) const {
   PACELINE_CHECK(version <= version_ &&
                  (version == version_ || (!steps_.empty() && steps_.front().version <= version)));
   for (auto step = steps_.rbegin(); step != steps_.rend() && step->version >= version; ++step) {
-    undo(*step);
+    each(*step);
   }
 }
 
@@ -200,12 +225,21 @@ void RowShard::asked(ClientId client, const wire::Pull& pull, std::span<const st
     request.part = part;
   } else if (pull.has_tests()) {
     request.tests = {pull.tests().begin(), pull.tests().end()};
+    const std::uint64_t tests = options_.tests ? options_.tests->info().rows : 0;
+    if (request.tests.begin > request.tests.end || request.tests.end > tests) {
+      throw FrameError("there are no such test rows");
+    }
   } else {
     request.rows = std::make_shared<const Rows>(decode_rows(payload, deal_.rows_each()));
   }
   if (!requests_.emplace(of_client(pull.ticket()), std::move(request)).second) {
     throw FrameError("a ticket was used twice");
   }
+}
+
+// A gap has at most five bytes, and there is a head.
+std::size_t RowShard::most_asked() const {
+  return 5 * deal_.rows_each() + 16;
 }
 
 void RowShard::gone(ClientId client) {
@@ -268,18 +302,15 @@ std::vector<float> RowShard::part(std::uint64_t version, std::uint64_t vector, R
 }
 
 std::vector<float> RowShard::scores(std::uint64_t version, Range tests) {
-  if (!tests_ && options_.tests) tests_ = options_.tests();
-  if (!tests_ || tests.begin > tests.end || tests.end > tests_->info().rows) {
-    throw FrameError("there are no such test rows");
-  }
+  const RowCache& all = *options_.tests;
   Rows keys;
   std::vector<float> values;
   std::vector<std::size_t> ends;
   for (std::uint64_t test = tests.begin; test < tests.end; ++test) {
-    const RowView row = row_at(tests_->row(test));
+    const RowView row = row_at(all.row(test));
     for (std::size_t k = 0; k < row.keys.size(); ++k) {
       Key key = row.keys[k];
-      if ((key & kHotBit) != 0) key = tests_->hot()[key & ~kHotBit];
+      if ((key & kHotBit) != 0) key = all.hot()[key & ~kHotBit];
       if (deal_.server_of(key) != server_) continue;
       keys.push_back(deal_.row_of(key));
       values.push_back(row.value(k));

@@ -2,7 +2,8 @@
 // optimizer keeps, and the gradient sums of the open step.
 //
 // The table is changed in place. Older versions that somebody may still ask for are what it is
-// now with steps undone: of each step since, the rows that it touched are kept as they were.
+// now with steps undone: of the steps since, the rows that they touched are kept as they were.
+// Steps between which nobody asks are kept as one, so that a row is kept a few times at most.
 //
 // A reader names rows, or a part of the table, or test rows: these are scored here, by the keys
 // that are here, so that a test moves scores and not the table.
@@ -10,9 +11,9 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -35,9 +36,8 @@ struct RowShardOptions {
   Grid grid;
   StepRules rules;
   bool deterministic = false;
-  std::uint64_t version = 0;  // to start from
-  // The rows to test with; called when somebody asks for the first score.
-  std::function<std::shared_ptr<const RowCache>()> tests;
+  std::uint64_t version = 0;              // to start from
+  std::shared_ptr<const RowCache> tests;  // rows to score; none: nobody asks
 };
 
 class RowShard final : public Holding {
@@ -52,6 +52,7 @@ class RowShard final : public Holding {
 
   Gradient landing(ClientId client, const wire::Push& push, Range tiles) override;
   void asked(ClientId client, const wire::Pull& pull, std::span<const std::byte> payload) override;
+  std::size_t most_asked() const override;
   void gone(ClientId client) override;
   void accumulate(std::uint32_t chunk, bool first, Range tiles, Gradient gradient) override;
   bool is_finite(std::uint32_t chunk, std::uint64_t step) override;
@@ -65,6 +66,7 @@ class RowShard final : public Holding {
   std::vector<float> weights(std::uint64_t version, RowNumbers rows) const;
   // Of vector 0, the weights, or of what the optimizer keeps: the values of the keys held here.
   std::vector<float> part(std::uint64_t version, std::uint64_t vector, Range keys) const;
+  std::uint64_t rows_kept() const;  // to undo steps
 
  private:
   using Rows = std::vector<std::uint32_t>;
@@ -73,8 +75,8 @@ class RowShard final : public Holding {
     std::optional<wire::Rows> part;    // or
     Range tests;
   };
-  struct Step {                 // that was applied
-    std::uint64_t version = 0;  // it led from
+  struct Step {                 // that was applied, or several
+    std::uint64_t version = 0;  // they led from
     Rows rows;
     std::vector<TableRow> before;
   };
@@ -86,6 +88,7 @@ class RowShard final : public Holding {
   const RowSums& summed(std::uint64_t step);
   Step spare();
   void forget_unneeded();
+  void join_steps();
   template <typename Undo>
   void undo(std::uint64_t version, const Undo& undo) const;
   std::vector<float> scores(std::uint64_t version, Range tests);
@@ -104,7 +107,6 @@ class RowShard final : public Holding {
   std::map<std::pair<ClientId, std::uint64_t>, Request> requests_;  // by ticket
   RowSums sums_;
   std::vector<Collected> collected_;
-  std::shared_ptr<const RowCache> tests_;
   TouchedKeys touched_;
 };
 

@@ -38,6 +38,9 @@ class PsServer::Client final : public LinkHandler {
       }
       if (header.codec == Codec::kRaw) return landing_.values->bytes();
     }
+    if (header.type == wire::PULL && header.payload_bytes > server_.holding_->most_asked()) {
+      throw FrameError(fmt::format("a read of {} bytes", header.payload_bytes));
+    }
     arriving_ = Buffer(header.payload_bytes);
     return arriving_.bytes();
   }

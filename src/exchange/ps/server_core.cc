@@ -9,6 +9,8 @@
 namespace paceline {
 namespace {
 
+constexpr std::uint64_t kMostClock = std::uint64_t{1} << 48;
+
 Range range_of(const wire::Tiles& tiles) {
   return {tiles.begin(), tiles.end()};
 }
@@ -69,6 +71,7 @@ const ServerCore::Actions& ServerCore::push(const Sender& sender, const wire::Pu
   if (push.step() >= options_.last_version) {
     throw FrameError(fmt::format("step {} is beyond the run's end", push.step()));
   }
+  if (push.clock() > kMostClock) throw FrameError(fmt::format("a clock of {}", push.clock()));
   if (!std::isfinite(push.weight()) || push.weight() < 0 || !std::isfinite(push.scale())) {
     throw FrameError(
         fmt::format("a contribution of weight {} and scale {}", push.weight(), push.scale()));

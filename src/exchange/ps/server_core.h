@@ -15,8 +15,8 @@
 // chunk, whatever its order; a chunk's version is the number of contributions applied.
 //
 // Of a table (`rows`), a chunk is all that this server has of it. Whoever reads names the rows and
-// gives the read a ticket, so a push is no read: it is acknowledged, and answered by nothing else.
-// A worker may ask for the rows of its next share before it has pushed this one.
+// gives the read a ticket, so a push is no read: it is acknowledged (async) and answered by nothing
+// else. A worker may ask for the rows of its next share before it has pushed this one.
 #pragma once
 
 #include <cstdint>

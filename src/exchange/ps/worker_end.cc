@@ -23,6 +23,7 @@ WorkerEnd::~WorkerEnd() = default;
 
 void WorkerEnd::connect(PsAddress address) {
   PsConnection::Events events;
+  events.server_of = [this](std::uint32_t chunk) { return server_of(chunk); };
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
     return place(params, header);
   };

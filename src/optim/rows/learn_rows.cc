@@ -84,7 +84,8 @@ inline Vec weights(Vec a, Vec b, const Constants& c) {
     const Floats f;
     const Vec excess = hn::Sub(hn::Abs(a), c.l1);
     const Vec scale = hn::MulAdd(hn::Add(c.beta, hn::Sqrt(b)), c.rate_inverse, c.l2);
-    const Vec size = hn::Div(hn::Max(excess, hn::Zero(f)), scale);
+    // With a beta of 0 the scale of a row that nothing has touched is 0, too.
+    const Vec size = hn::IfThenElseZero(hn::Gt(excess, hn::Zero(f)), hn::Div(excess, scale));
     return hn::Neg(hn::CopySign(size, a));
   }
 }
@@ -218,9 +219,10 @@ void ftrl_weights(const RowRule& rule, const TableRow* rows, std::size_t count, 
     const auto row = hn::LoadU(Words(), words);
     const Vec z = hn::BitCast(f, hn::TruncateTo(bits, row));
     const Vec n = hn::BitCast(f, hn::TruncateTo(bits, hn::ShiftRight<32>(row)));
-    const Vec size = hn::Max(hn::Sub(hn::Abs(z), l1), hn::Zero(f));
+    const Vec excess = hn::Sub(hn::Abs(z), l1);
     const Vec slope = hn::Add(hn::Div(hn::Add(beta, hn::Sqrt(n)), rate), l2);
-    hn::StoreU(hn::Neg(hn::Div(hn::CopySign(size, z), slope)), f, out);
+    const Vec size = hn::IfThenElseZero(hn::Gt(excess, hn::Zero(f)), hn::Div(excess, slope));
+    hn::StoreU(hn::Neg(hn::CopySign(size, z)), f, out);
   };
   const auto* words = reinterpret_cast<const std::uint64_t*>(rows);
   std::size_t i = 0;
@@ -255,6 +257,17 @@ void score_rows(const RowRule& rule, RowPointers rows, const TableView& table,
                 std::span<float> scores) {
   PACELINE_CHECK(scores.size() == rows.size());
   HWY_DYNAMIC_DISPATCH(score_any)(rule, rows, table, scores.data());
+}
+
+RowRule row_rule(const OptimizerOptions& options, double rate) {
+  RowRule rule;
+  rule.kind = options.kind;
+  rule.rate = static_cast<float>(rate);
+  rule.l1 = static_cast<float>(options.l1);
+  rule.l2 = static_cast<float>(options.decay);
+  rule.epsilon = static_cast<float>(options.epsilon);
+  rule.beta = static_cast<float>(options.beta);
+  return rule;
 }
 
 float weight_of(const RowRule& rule, TableRow row) {

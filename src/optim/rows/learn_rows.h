@@ -33,6 +33,9 @@ struct RowRule {
   float beta = 1;         // ftrl
 };
 
+// Its loss is logistic.
+RowRule row_rule(const OptimizerOptions& options, double rate);
+
 using RowPointers = std::span<const std::uint32_t* const>;
 
 // Learns from the rows in their order.

@@ -100,13 +100,7 @@ void RowUpdate::apply(const StepScalars& scalars, RowNumbers rows, std::span<con
     if (has_second) second[i] = row.b;
   });
   if (ftrl) {
-    RowRule rule;
-    rule.kind = options_.kind;
-    rule.rate = static_cast<float>(scalars.rate);
-    rule.l1 = static_cast<float>(options_.l1);
-    rule.l2 = static_cast<float>(options_.decay);
-    rule.beta = static_cast<float>(options_.beta);
-    weights_of(rule, before, values_);
+    weights_of(row_rule(options_, scalars.rate), before, values_);
   }
   const GroupRange all{{0, count}, 1, 1, true};
   optimizer_.apply(scalars, std::span(&all, 1), sums, values_, values_, state_, state_);

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
+#include <map>
 
 #include "base/random.h"
 
@@ -93,8 +95,38 @@ TEST_F(RowShards, KeepPinnedVersions) {
   pull.mutable_part()->set_end(6);
   shard_->asked(kWorker, pull, {});
   EXPECT_THAT(answer(tickets_, 1), ElementsAre(-1, 0, 0, -1, 0));
+  // Row 4 was touched eight times since, and is kept less often.
+  EXPECT_LT(shard_->rows_kept(), 12U);
   shard_->release(1);
+  EXPECT_EQ(shard_->rows_kept(), 2U);  // of the last step
   EXPECT_THAT(read(9, {4}), ElementsAre(-9));
+}
+
+// However long a version is kept, and whichever steps are joined meanwhile.
+TEST_F(RowShards, KeepSeveralPinnedVersions) {
+  Random random(8);
+  std::map<std::uint64_t, std::vector<float>> expected;
+  std::vector<float> table(10);
+  const std::vector<std::uint32_t> all = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  for (std::uint64_t version = 1; version <= 200; ++version) {
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t row = 0; row < 10; ++row) {
+      if (random.below(4) == 0) rows.push_back(row);
+    }
+    step(version, gradient(rows, std::vector<float>(rows.size(), 4)));
+    for (const std::uint32_t row : rows) table[row] -= 1;
+    if (version % 23 == 0) {
+      shard_->pin(version);
+      expected[version] = table;
+    }
+    if (version % 71 == 0) {
+      shard_->release(expected.begin()->first);
+      expected.erase(expected.begin());
+    }
+    for (const auto& [pinned, values] : expected) ASSERT_EQ(read(pinned, all), values) << version;
+    shard_->gone(kWorker);
+  }
+  EXPECT_GE(expected.size(), 5U);
 }
 
 TEST_F(RowShards, CountAStepThatIsSkipped) {
@@ -172,7 +204,7 @@ TEST_F(DeterministicRowShards, HaveTheSameBitsHoweverAStepIsCut) {
   EXPECT_EQ(both[2], -0.25F);
 }
 
-// Two servers' parts of scores and of weights make up the whole.
+// Two servers' parts of the weights make up the whole.
 TEST(RowShardParts, MakeUpTheTable) {
   constexpr std::uint64_t kRows = 257;
   const RowDeal deal(kRows, 2);

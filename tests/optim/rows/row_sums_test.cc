@@ -68,6 +68,17 @@ TEST_P(RowUpdates, AreThoseOfTheDenseOptimizer) {
   }
 }
 
+// Where nothing was learned there is no weight, whatever the settings.
+TEST(RowWeights, OfUntouchedRowsAreZero) {
+  OptimizerOptions options;
+  options.kind = OptimizerKind::kFtrl;
+  options.beta = 0;
+  const std::vector<TableRow> rows(19);
+  std::vector<float> weights(19, 1);
+  weights_of(row_rule(options, 0.1), rows, weights);
+  EXPECT_THAT(weights, testing::Each(0));
+}
+
 INSTANTIATE_TEST_SUITE_P(Optimizers, RowUpdates,
                          testing::Values(OptimizerKind::kSgd, OptimizerKind::kAdagrad,
                                          OptimizerKind::kFtrl));
