@@ -59,7 +59,7 @@ TEST(Simulation, AsyncRunsApplyEveryLeaseOnce) {
 }
 
 TEST(Simulation, StalenessBoundHolds) {
-  for (std::uint64_t seed = 1; seed <= 1000 && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 400 && !::testing::Test::HasFailure(); ++seed) {
     Scenario scenario = varied(seed, Mode::kSsp);
     scenario.staleness = seed % 4;
     scenario.slow = 6;
@@ -71,7 +71,7 @@ TEST(Simulation, StalenessBoundHolds) {
 
 // Tables, whose reads are apart from pushes and go ahead of them.
 TEST(Simulation, RowsObeyTheSameRules) {
-  for (std::uint64_t seed = 1; seed <= 3000 && !::testing::Test::HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= 600 && !::testing::Test::HasFailure(); ++seed) {
     const Mode modes[] = {Mode::kSync, Mode::kAsync, Mode::kSsp};
     Scenario scenario = varied(seed / 3, modes[seed % 3]);
     scenario.rows = true;
