@@ -54,7 +54,12 @@ void check_batch(const RunConfig& config, const DatasetInfo& data) {
                     config.batch, data.name, data.examples, data.examples);
 }
 
-void train_action(const RunConfig& config, Reporter& reporter) {
+void train_action(const RunConfig& wanted, Reporter& reporter) {
+  RunConfig config = wanted;
+  // The guess is written down: what is tested or predicted later must be of the same format.
+  if (config.data.name == "rows" && config.data.rows.format.format == RowFormat::kAuto) {
+    config.data.rows.format.format = format_of(config.data.text.file.string());
+  }
   // Whoever reads the output may leave early, as `head` does: the run goes on.
   std::signal(SIGPIPE, SIG_IGN);
   fetch_or_verify(config.data, [&](std::string_view line) { reporter.notice(std::string(line)); });
@@ -314,7 +319,12 @@ void predict_rows(const Loaded& loaded, const std::filesystem::path& input,
       ++lines[piece.file];
       rows.clear();
       if (const char* wrong = parser.parse(line, rows)) {
-        throw DataError("{}:{}: {}", files[piece.file].string(), lines[piece.file], wrong);
+        // Who wants to know the label has none, perhaps.
+        const char* label = format.format == RowFormat::kCriteo ? "0\t" : "0 ";
+        rows.clear();
+        if (parser.parse(label + std::string(line), rows) != nullptr) {
+          throw DataError("{}:{}: {}", files[piece.file].string(), lines[piece.file], wrong);
+        }
       }
       const float score = score_of(row_at(rows.words.data()), loaded.parameters);
       if (numbers) {

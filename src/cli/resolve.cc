@@ -86,9 +86,9 @@ RunConfig resolve(const ConfigSources& sources, const Environment& environment) 
     config.data.rows.format.target = RowTarget::kNumber;
   }
   // Written down as it is now: a run that is resumed with more workers must not step further.
-  if (config.reduction == Reduction::kSum && config.sum_factor == 0) {
-    config.sum_factor =
-        static_cast<double>(config.data.name == "rows" ? config.batch : config.workers);
+  // Of rows it is the batch, which cannot change.
+  if (config.reduction == Reduction::kSum && config.sum_factor == 0 && config.data.name != "rows") {
+    config.sum_factor = static_cast<double>(config.workers);
   }
   validate(config);
   check_idle(config, named_by(sources.flags));

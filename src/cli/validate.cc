@@ -65,6 +65,12 @@ void check_data(const RunConfig& c) {
   if (c.data.name == "rows" && c.data.text.file.empty()) {
     throw ConfigError("--data rows needs --data-file, text in LIBSVM's, Criteo's or VW's format");
   }
+  if (c.data.name == "rows" && c.data.text.test_share == 0 && c.data.text.test_file.empty()) {
+    throw ConfigError("--test-share 0 leaves nothing to test on: name a --test-file");
+  }
+  if (c.model.name == "logistic" && c.data.rows.format.target == RowTarget::kNumber) {
+    throw ConfigError("--labels numbers is for --model regression: logistic learns two classes");
+  }
   const bool own_texts = c.data.name == "reviews" || c.data.name == "sentences";
   if (own_texts && c.data.text.file.empty()) {
     throw ConfigError(

@@ -69,6 +69,10 @@ void check_model_name(const std::string& name) {
 std::unique_ptr<Model> make_model(const ModelSetup& setup) {
   const std::string& name = setup.options.name;
   check_model_name(name);
+  if (setup.data.row_bits > 0 && name != "logistic" && name != "regression") {
+    throw ConfigError(
+        "{} cannot learn from sparse rows: use --model logistic or --model regression", name);
+  }
   const std::string key = is_script(name) ? "script" : name;
   if (!makers().contains(key)) {
     use_threads(std::max(1U, setup.options.threads));

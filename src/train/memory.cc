@@ -74,7 +74,8 @@ std::uint64_t total(const std::vector<RoleMemory>& roles) {
   return bytes;
 }
 
-void check_memory(const std::vector<RoleMemory>& roles, std::uint64_t available) {
+void check_memory(const std::vector<RoleMemory>& roles, std::uint64_t available,
+                  const std::string& advice) {
   const std::uint64_t needed = total(roles);
   if (needed <= available) return;
   std::string lines;
@@ -85,9 +86,10 @@ void check_memory(const std::vector<RoleMemory>& roles, std::uint64_t available)
         format_bytes(role.gradients), format_bytes(role.state), format_bytes(role.data));
   }
   throw ResourceError(
-      "the run needs about {} of memory and {} are available:{}\nUse fewer workers, "
-      "or raise --memory-limit if you know better",
-      format_bytes(needed), format_bytes(available), lines);
+      "the run needs about {} of memory and {} are available:{}\n{}, or raise --memory-limit if "
+      "you "
+      "know better",
+      format_bytes(needed), format_bytes(available), lines, advice);
 }
 
 }  // namespace paceline

@@ -27,6 +27,8 @@ std::uint64_t total(const std::vector<RoleMemory>& roles);
 
 // Throws ResourceError with the numbers when the roles on this host need more than
 // `available` bytes.
-void check_memory(const std::vector<RoleMemory>& roles, std::uint64_t available);
+// `advice` begins the last sentence: "Use fewer workers".
+void check_memory(const std::vector<RoleMemory>& roles, std::uint64_t available,
+                  const std::string& advice = "Use fewer workers");
 
 }  // namespace paceline

@@ -62,8 +62,8 @@ RunParts make_parts(const RunConfig& config) {
   const ChunkMap chunks(size, servers, exchanges_rows(config) ? size : kMostChunkFloats);
   StepRules rules{config.clip, config.nonfinite, 1};
   if (config.reduction == Reduction::kSum) {
-    rules.sum_factor =
-        config.sum_factor > 0 ? config.sum_factor : static_cast<double>(config.workers);
+    const std::uint64_t usual = config.data.name == "rows" ? batch : config.workers;
+    rules.sum_factor = config.sum_factor > 0 ? config.sum_factor : static_cast<double>(usual);
   }
   auto groups = resolve_groups(model->layout(), config.groups);
   const Schedule schedule(config.schedule, batch, data.examples,

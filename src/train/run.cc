@@ -172,7 +172,8 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
   std::optional<RunParts> parts = make_parts(config);
   check_resume(config, *parts, reporter);
   check_memory(estimate_memory(config, *parts),
-               config.memory_limit > 0 ? config.memory_limit : available_memory());
+               config.memory_limit > 0 ? config.memory_limit : available_memory(),
+               config.data.name == "rows" ? "Lower --bits" : "Use fewer workers");
   std::optional<Start> start;
   if (!config.init.empty() && config.resume.empty()) start = make_start(config, *parts->model);
   make_folder(config.run_dir);

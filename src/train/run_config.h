@@ -47,7 +47,7 @@ struct RunConfig {
   double clip = 0;  // largest norm of a step's gradient; 0: no clipping
   Nonfinite nonfinite = Nonfinite::kStop;
   Reduction reduction = Reduction::kMean;
-  double sum_factor = 0;  // with `sum`: mean times this; 0: see resolve.cc
+  double sum_factor = 0;  // with `sum`: mean times this; 0: see parts.cc
 
   // Who does it, and how they agree.
   ExchangeKind exchange = ExchangeKind::kPs;

@@ -151,11 +151,18 @@ INSTANTIATE_TEST_SUITE_P(
     AllRules, Validate,
     testing::Values(
         Contradiction{{{"staleness", "3"}}, "--staleness has no effect without --mode ssp"},
-        Contradiction{{{"optimizer", "ftrl"}, {"schedule", "cosine"}}, "use --schedule constant"},
+        Contradiction{{{"optimizer", "ftrl"}, {"schedule", "cosine"}},
+                      "--optimizer ftrl lowers the rate of each weight by itself, and weights "
+                      "follow from the rate: use --schedule constant and no --warmup-epochs"},
         Contradiction{{{"exchange", "local"}, {"transfer", "dense"}},
                       "--transfer has no effect without --exchange ps or --data rows"},
         Contradiction{{{"data", "rows"}, {"data-file", "x"}, {"optimizer", "adam"}},
-                      "sparse rows are learned with --optimizer ftrl, adagrad or sgd"},
+                      "sparse rows are learned with --optimizer ftrl, adagrad or sgd, not adam"},
+        Contradiction{{{"data", "rows"}, {"data-file", "x"}, {"test-share", "0"}},
+                      "--test-share 0 leaves nothing to test on: name a --test-file"},
+        Contradiction{
+            {{"data", "rows"}, {"data-file", "x"}, {"model", "logistic"}, {"labels", "numbers"}},
+            "--labels numbers is for --model regression: logistic learns two classes"},
         Contradiction{{{"lease-block", "3"}},
                       "--lease-block has no effect without --mode async or --mode ssp"},
         Contradiction{{{"worker-eval", "false"}},

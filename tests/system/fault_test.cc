@@ -280,7 +280,7 @@ TEST_F(Stranger, OfAnotherVersionIsRefusedWithASentence) {
   FrameHeader hello;
   hello.type = kHelloType;
   const std::string answer = answer_to(raw_frame(hello, "", "", kProtocolVersion + 1));
-  EXPECT_NE(answer.find("the peer speaks 3"), std::string::npos) << answer;
+  EXPECT_NE(answer.find("the peer speaks 4"), std::string::npos) << answer;
 }
 
 TEST_F(Stranger, OfAnotherRunIsRefusedWithASentence) {

@@ -91,6 +91,32 @@ TEST_F(RowsRun, IsTestedPredictedAndWrittenDown) {
   EXPECT_THAT(weights, HasSubstr("\nconstant\t"));
 }
 
+TEST_F(RowsRun, PredictsRowsWithoutLabelsOfTheFormatItKnows) {
+  ASSERT_EQ(paceline(clicks("run", {})).code, 0);
+  std::string text;
+  for (const std::string& line : split(read_text(path("test.svm")), '\n')) {
+    if (!line.empty()) text += line.substr(line.find(' ') + 1) + "\n";
+  }
+  write_atomically(path("new.svm"), text);
+  const Result with =
+      paceline({"predict", path("run").string(), "--input", path("test.svm").string()});
+  const Result without =
+      paceline({"predict", path("run").string(), "--input", path("new.svm").string()});
+  EXPECT_EQ(without.code, 0);
+  EXPECT_EQ(with.output, without.output);
+  write_atomically(path("new.vw"), "1 |a x y\n");
+  const Result other =
+      paceline({"predict", path("run").string(), "--input", path("new.vw").string()});
+  EXPECT_EQ(other.code, 3);
+  EXPECT_THAT(other.output, HasSubstr("new.vw:1: expected INDEX:VALUE"));
+}
+
+TEST_F(RowsRun, OtherModelsSayThatTheyCannotLearnThem) {
+  const Result result = paceline(clicks("run", {"--model", "softmax"}));
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.output, HasSubstr("softmax cannot learn from sparse rows"));
+}
+
 TEST_F(RowsRun, L1LeavesFewWeights) {
   const auto weights_with = [&](const std::string& l1) {
     EXPECT_EQ(paceline(clicks(l1, {"--l1", l1})).code, 0);
@@ -287,6 +313,10 @@ TEST_F(RowsRun, BadLinesAreCountedOrEndTheRun) {
   const Result some = paceline(clicks("some", {}));
   ASSERT_EQ(some.code, 0) << some.output;
   EXPECT_EQ(summary("some")["bad_lines"], 3);
+  // They count when the rows are there already, too.
+  const Result again = paceline(clicks("again", {"--max-bad", "2"}));
+  EXPECT_EQ(again.code, 3);
+  EXPECT_THAT(again.output, HasSubstr("3 lines could not be parsed as libsvm, and --max-bad is 2"));
   const Result none = paceline(clicks("none", {"--max-bad", "2", "--bits", "10"}));
   EXPECT_EQ(none.code, 3);
   EXPECT_THAT(none.output, AllOf(HasSubstr("--max-bad is 2"), HasSubstr("train.svm:1:")));

@@ -133,7 +133,9 @@ std::string described(const std::vector<fs::path>& files, const RowFormatOptions
 RowFormatOptions settled(const RowSource& source, const std::vector<fs::path>& files) {
   RowFormatOptions format = source.format;
   if (format.format != RowFormat::kAuto) return format;
-  format.format = guess_format(first_line(files));
+  const std::string line = first_line(files);
+  if (line.empty()) throw DataError("{} is empty", source.files);
+  format.format = guess_format(line);
   if (format.format != RowFormat::kAuto) return format;
   throw DataError("{}: the first line looks like none of libsvm, criteo and vw: set --format",
                   files.front().string());
@@ -231,12 +233,18 @@ std::shared_ptr<const RowCache> find_cache(const fs::path& path, const std::stri
     auto cache = std::make_shared<const RowCache>(path);
     if (cache->info().source == described) return cache;
   } catch (const DataError& unusable) {
-    news.warning(unusable.what());
+    news.warning(fmt::format("{} It is made again", unusable.what()));
   }
   return nullptr;
 }
 
 }  // namespace
+
+RowFormat format_of(const std::string& files) {
+  RowSource source;
+  source.files = files;
+  return settled(source, files_of(files)).format;
+}
 
 fs::path cache_path(const RowSource& source, Split split) {
   const std::vector<fs::path> files = files_of(source.files);
@@ -254,7 +262,14 @@ std::shared_ptr<const RowCache> open_rows(const RowSource& source, Split split,
   const RowFormatOptions format = settled(source, files);
   const std::string made_of = described(files, format, source.test_share);
   const fs::path path = cache_path(source, split);
-  if (auto cache = find_cache(path, made_of, news)) return cache;
+  if (auto cache = find_cache(path, made_of, news)) {
+    if (cache->info().bad_lines > source.most_bad) {
+      throw DataError("{}: {} lines could not be parsed as {}, and --max-bad is {}", source.files,
+                      format_count(cache->info().bad_lines), name_of(format.format),
+                      source.most_bad);
+    }
+    return cache;
+  }
   if (path.has_parent_path()) fs::create_directories(path.parent_path());
   CacheBuilder(source, files, format, news).build(made_of);
   return std::make_shared<const RowCache>(path);

@@ -27,6 +27,9 @@ struct RowSource {
 };
 
 // Where its rows are kept: those to train on (or all), those to test on.
+// What the first line looks like. Throws DataError.
+RowFormat format_of(const std::string& files);
+
 std::filesystem::path cache_path(const RowSource& source, Split split);
 
 // Who hears of what happens to the text: that it was read and how fast; a cache that could not be

@@ -223,7 +223,8 @@ const char* RowParser::label(float number, Row& row) const {
     row.set_label(number);
     return check(number);
   }
-  if (number != 1 && number != 0 && number != -1) return "the label is none of 0, 1 and -1";
+  if (number != 1 && number != 0 && number != -1)
+    return "the label is none of 0, 1 and -1 (for numbers: --model regression)";
   row.set_label(number > 0 ? 1.0F : 0.0F);
   return nullptr;
 }

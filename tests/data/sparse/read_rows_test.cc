@@ -157,7 +157,10 @@ TEST_F(ReadRows, BadLinesAreNamedAndLeftOut) {
 
 TEST_F(ReadRows, WhatIsNoTextIsRefused) {
   write_atomically(source_.files, "");
+  EXPECT_THAT(data_error_of([&] { open(); }), HasSubstr("is empty"));
+  write_atomically(source_.files, "what is this?\n");
   EXPECT_THAT(data_error_of([&] { open(); }), HasSubstr("looks like none of"));
+  write_atomically(source_.files, "");
   source_.format.format = RowFormat::kLibsvm;
   EXPECT_THAT(data_error_of([&] { open(); }), HasSubstr("has no rows"));
   source_.files = folder_.file("nowhere");
