@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,16 @@ void parse(const RowParser& parser, std::string_view text, RowTarget target, Row
   check_keys(row, parser.constant());
 }
 
+// A line of LIBSVM's format is cut at its separators when it is plain, and read with care when it
+// is not, as one with a comment is: both must come to the same.
+void compare_ways(const RowParser& parser, std::string_view text) {
+  RowBuffer plain;
+  RowBuffer careful;
+  const bool row = parser.parse(text, plain) == nullptr;
+  const bool same = parser.parse(std::string(text) + " #", careful) == nullptr;
+  require(row == same && plain.words == careful.words);
+}
+
 }  // namespace
 }  // namespace paceline
 
@@ -70,6 +81,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
     parse(parser, line, options.target, rows);
+    if (options.format == RowFormat::kLibsvm) compare_ways(parser, line);
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
   return 0;

@@ -34,6 +34,14 @@ struct Job {
   std::uint64_t lines = 0;
   std::vector<BadLine> bad;
   bool done = false;
+
+  void begin(TextPiece next) {
+    piece = std::move(next);
+    for (RowBuffer& buffer : rows) buffer.clear();
+    lines = 0;
+    bad.clear();
+    done = false;
+  }
 };
 
 void parse_piece(const RowParser& parser, double test_share, Job& job) {
@@ -68,8 +76,8 @@ class Parsers {
   bool empty() const { return jobs_.empty(); }
 
   void put(TextPiece piece) {
-    auto job = std::make_unique<Job>();
-    job->piece = std::move(piece);
+    std::unique_ptr<Job> job = spare_ ? std::move(spare_) : std::make_unique<Job>();
+    job->begin(std::move(piece));
     {
       const std::lock_guard lock(mutex_);
       waiting_.push_back(job.get());
@@ -85,6 +93,8 @@ class Parsers {
     changed_.wait(lock, [&] { return job->done; });
     return job;
   }
+  // Its memory serves another piece: new memory costs more than parsing what fills it.
+  void give_back(std::unique_ptr<Job> job) { spare_ = std::move(job); }
 
  private:
   void work() {
@@ -106,6 +116,7 @@ class Parsers {
   double test_share_;
   std::size_t most_;
   std::deque<std::unique_ptr<Job>> jobs_;  // of the thread that puts and takes
+  std::unique_ptr<Job> spare_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Job*> waiting_;
@@ -157,7 +168,11 @@ class CacheBuilder {
     std::uint64_t bytes = 0;
     for_each_piece(files_, [&](TextPiece piece) {
       bytes += piece.text.size();
-      if (parsers.full()) write(*parsers.take(), writers);
+      if (parsers.full()) {
+        std::unique_ptr<Job> job = parsers.take();
+        write(*job, writers);
+        parsers.give_back(std::move(job));
+      }
       parsers.put(std::move(piece));
       return true;
     });

@@ -18,7 +18,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kSampleRows = 16'384;
-constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
 
 struct Head {
   std::array<char, 8> magic = {'P', 'A', 'C', 'E', 'R', 'O', 'W', 'S'};
@@ -56,71 +55,61 @@ void append(std::string& bytes, std::span<const Item> items) {
 struct RowCacheWriter::Impl {
   explicit Impl(const fs::path& path) : file(path) { put(std::as_bytes(std::span(&head, 1))); }
 
-  // Collects a block; kept back until the hot keys are known.
+  // Rows are kept back until the hot keys are known.
   void add(const std::uint32_t* row) {
     const RowView view = row_at(row);
-    starts.push_back(static_cast<std::uint32_t>(words.size()));
-    words.insert(words.end(), row, row + row_words(view.keys.size(), view.values.size()));
     ++info.rows;
     info.keys += view.keys.size();
     info.positive += view.label > 0 ? 1 : 0;
-    if (!hot) {
-      sample.insert(sample.end(), view.keys.begin(), view.keys.end());
-      if (info.rows == kSampleRows) settle_hot_keys();
+    if (hot) {
+      append_row(view, row);
+    } else {
+      first.starts.push_back(first.words.size());
+      first.words.insert(first.words.end(), row, end_of(view));
+      if (first.starts.size() == kSampleRows) settle_hot_keys();
     }
-    if (hot && starts.size() == kRowsPerBlock) end_block();
-    if (!hot && starts.size() == kRowsPerBlock) set_block_aside();
   }
 
   void settle_hot_keys() {
-    hot.emplace(most_frequent_keys(std::move(sample)));
-    if (starts.size() == kRowsPerBlock) set_block_aside();
-    std::vector<std::uint32_t> open_starts = std::move(starts);
-    std::vector<std::uint32_t> open_words = std::move(words);
-    for (auto& [block_starts, block_words] : aside) {
-      starts = std::move(block_starts);
-      words = std::move(block_words);
-      end_block();
+    std::vector<Key> sample;
+    for (const std::size_t start : first.starts) {
+      const RowView view = row_at(first.words.data() + start);
+      sample.insert(sample.end(), view.keys.begin(), view.keys.end());
     }
-    aside.clear();
-    starts = std::move(open_starts);
-    words = std::move(open_words);
+    hot.emplace(most_frequent_keys(std::move(sample)));
+    for (const std::size_t start : first.starts) {
+      const std::uint32_t* row = first.words.data() + start;
+      append_row(row_at(row), row);
+    }
+    first = {};
   }
 
-  void set_block_aside() {
-    aside.emplace_back(std::move(starts), std::move(words));
-    starts.clear();
-    words.clear();
+  void append_row(const RowView& view, const std::uint32_t* row) {
+    const std::size_t start = block.size();
+    block[in_block++] = static_cast<std::uint32_t>(start);
+    block.resize(start + row_words(view.keys.size(), view.values.size()));
+    std::uint32_t* at = std::copy_n(row, kRowHead, block.data() + start);
+    for (const Key key : view.keys) *at++ = hot->in_list(key);
+    std::copy(view.keys.data() + view.keys.size(), end_of(view), at);
+    if (in_block == kRowsPerBlock) end_block();
   }
 
   void end_block() {
-    if (starts.empty()) return;
-    for (const std::uint32_t start : starts) {
-      std::uint32_t* row = words.data() + start;
-      for (std::uint32_t* key = row + kRowHead; key < row + kRowHead + row[1]; ++key) {
-        *key = hot->in_list(*key);
-      }
-    }
-    // Rows begin behind the list of where they begin.
-    const auto shift = static_cast<std::uint32_t>(starts.size());
-    for (std::uint32_t& start : starts) start += shift;
-    starts.insert(starts.end(), words.begin(), words.end());
-    const auto bytes = std::as_bytes(std::span(starts));
+    if (in_block == 0) return;
+    const auto bytes = std::as_bytes(std::span(block));
     entries.push_back({written, bytes.size(), checksum(bytes)});
     put(bytes);
-    starts.clear();
-    words.clear();
+    block.assign(kRowsPerBlock, 0);
+    in_block = 0;
+  }
+
+  static const std::uint32_t* end_of(const RowView& view) {
+    return view.keys.data() + view.keys.size() + view.values.size();
   }
 
   void put(std::span<const std::byte> bytes) {
-    pending.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    file.write(bytes);
     written += bytes.size();
-    if (pending.size() >= kWriteBytes) flush();
-  }
-
-  void flush() {
-    file.write(std::string_view(pending));
-    pending.clear();
   }
 
   void commit() {
@@ -138,7 +127,6 @@ struct RowCacheWriter::Impl {
                     checksum(std::as_bytes(std::span(tail)))};
     put(std::as_bytes(std::span(tail)));
     put(std::as_bytes(std::span(&foot, 1)));
-    flush();
     file.commit();
   }
 
@@ -146,13 +134,11 @@ struct RowCacheWriter::Impl {
   AtomicFile file;
   RowCacheInfo info;
   std::uint64_t written = 0;
-  std::string pending;
   std::vector<BlockEntry> entries;
-  std::vector<std::uint32_t> starts;  // of the open block
-  std::vector<std::uint32_t> words;
-  std::vector<Key> sample;
-  std::vector<std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>>> aside;
+  RowBuffer first;  // the rows that show which keys are hot
   std::optional<HotKeys> hot;
+  std::uint64_t in_block = 0;  // rows of the open block
+  std::vector<std::uint32_t> block = std::vector<std::uint32_t>(kRowsPerBlock);
 };
 
 RowCacheWriter::RowCacheWriter(const fs::path& path) : impl_(std::make_unique<Impl>(path)) {}

@@ -2,7 +2,7 @@
 // first time.
 //
 //   head    what this file is: a name, a format, the order of bytes
-//   blocks  of kRowsPerBlock rows: where each row begins, then the rows (row.h)
+//   blocks  of kRowsPerBlock rows: where each of them begins, then the rows (row.h)
 //   tail    where the blocks are and their checksums; the hot keys; what the rows were made of
 //
 // Hot keys are those that many rows have, as a sample of the first rows says. In the rows they

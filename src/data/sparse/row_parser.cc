@@ -3,13 +3,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <cstdlib>
-#include <map>
-#include <string>
 
 #include "base/random.h"
+#include "data/sparse/numbers.h"
+#include "data/sparse/separators.h"
 
 namespace paceline {
 namespace {
@@ -18,159 +16,34 @@ constexpr std::size_t kCriteoNumbers = 13;
 constexpr std::size_t kCriteoWords = 26;
 
 constexpr const char* kNoLabel = "it does not begin with a label";
-constexpr const char* kNotFinite = "a value is not finite";
-constexpr const char* kHuge = "a value is larger than 1e18";
+constexpr const char* kNotForty = "expected 40 columns, separated by tabs";
 
-bool is_blank(char c) {
-  return c == ' ' || c == '\t' || c == '\r';
-}
-bool is_digit(char c) {
-  return static_cast<unsigned char>(c - '0') < 10;
-}
-
-// Walks through a line.
-struct Cursor {
-  const char* at;
-  const char* end;
-
-  explicit Cursor(std::string_view text) : at(text.data()), end(text.data() + text.size()) {}
-  bool over() const { return at == end; }
-  void skip_blanks() {
-    while (at < end && is_blank(*at)) ++at;
-  }
-  // Up to one of the two, or to the end.
-  std::string_view word(char stop, char other) {
-    const char* begin = at;
-    while (at < end && *at != stop && *at != other) ++at;
-    return {begin, static_cast<std::size_t>(at - begin)};
-  }
+// Their memory is kept from line to line.
+struct Scratch {
+  RowBuilder row;
+  Separators separators;
 };
-
-constexpr std::array<double, 23> kTens = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
-                                          1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
-                                          1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-
-// What the quick way does not read: many digits, exponents, words like "inf".
-bool slow_number(Cursor& cursor, float& number) {
-  double value = 0;
-  const bool plus = cursor.at < cursor.end && *cursor.at == '+';
-  const char* begin = plus ? cursor.at + 1 : cursor.at;
-  if (plus && begin < cursor.end && *begin == '-') return false;
-  const auto [rest, error] = std::from_chars(begin, cursor.end, value);
-  if (error == std::errc::invalid_argument) return false;
-  cursor.at = rest;
-  if (error == std::errc::result_out_of_range) {  // too large, or too small: then it is 0
-    value = std::strtod(std::string(begin, rest).c_str(), nullptr);
-  }
-  number = static_cast<float>(value);
-  return true;
+Scratch& scratch() {
+  thread_local Scratch mine;
+  return mine;
 }
 
-// False when there is no number here.
-bool read_number(Cursor& cursor, float& number) {
-  const char* at = cursor.at;
-  const char* const end = cursor.end;
-  const bool negative = at < end && *at == '-';
-  if (at < end && (*at == '-' || *at == '+')) ++at;
-  const char* const begin = at;
-  std::uint64_t digits = 0;
-  while (at < end && is_digit(*at)) digits = digits * 10 + static_cast<std::uint64_t>(*at++ - '0');
-  std::ptrdiff_t count = at - begin;
-  std::ptrdiff_t fraction = 0;
-  if (at < end && *at == '.') {
-    const char* const point = at++;
-    while (at < end && is_digit(*at))
-      digits = digits * 10 + static_cast<std::uint64_t>(*at++ - '0');
-    fraction = at - point - 1;
-    count += fraction;
-  }
-  const bool exponent = at < end && (*at == 'e' || *at == 'E');
-  if (count == 0 || count > 18 || exponent) return slow_number(cursor, number);
-  const double value = static_cast<double>(digits) / kTens[static_cast<std::size_t>(fraction)];
-  number = static_cast<float>(negative ? -value : value);
-  cursor.at = at;
-  return true;
+// All of the characters [begin, end) of a line, which may be anything.
+bool is_number(std::string_view line, std::size_t begin, std::size_t end, float& number) {
+  const std::size_t count = end - begin;
+  if (count - 1 < 8 && end >= 8 && read_short(line.data() + end, count, number)) return true;
+  Cursor cursor(line.substr(begin, count));
+  return read_number(cursor, number) && cursor.over();
 }
 
-// False when there is none, or it does not fit.
-bool read_index(Cursor& cursor, std::uint64_t& index) {
-  const char* const begin = cursor.at;
-  index = 0;
-  while (cursor.at < cursor.end && is_digit(*cursor.at)) {
-    index = index * 10 + static_cast<std::uint64_t>(*cursor.at++ - '0');
-  }
-  const std::ptrdiff_t count = cursor.at - begin;
-  return count > 0 && count <= 18;
-}
-
-const char* check(float value) {
-  if (!std::isfinite(value)) return kNotFinite;
-  return std::abs(value) > kLargestValue ? kHuge : nullptr;
+bool is_index(std::string_view line, std::size_t begin, std::size_t end, std::uint64_t& index) {
+  const std::size_t count = end - begin;
+  if (count - 1 < 8 && end >= 8) return read_short_index(line.data() + end, count, index);
+  Cursor cursor(line.substr(begin, count));
+  return read_index(cursor, index) && cursor.over();
 }
 
 }  // namespace
-
-// Collects a row; memory is kept from line to line.
-class RowParser::Row {
- public:
-  void begin() {
-    with_value_.clear();
-    values_.clear();
-    ones_.clear();
-  }
-  void set_label(float label) { label_ = label; }
-  void add(Key key, float value) {
-    if (value == 1) {
-      ones_.push_back(key);
-    } else if (value != 0) {
-      with_value_.push_back(key);
-      values_.push_back(value);
-    }
-  }
-  void add(Key key) { ones_.push_back(key); }
-
-  // A key that occurs twice has the sum of its values; returns what is wrong with one, or null.
-  const char* append_to(RowBuffer& rows) {
-    if (const char* wrong = each_once() ? nullptr : merge()) return wrong;
-    rows.starts.push_back(rows.words.size());
-    const std::size_t keys = with_value_.size() + ones_.size();
-    rows.words.resize(rows.words.size() + row_words(keys, values_.size()));
-    std::uint32_t* at = rows.words.data() + rows.starts.back();
-    *at++ = std::bit_cast<std::uint32_t>(label_);
-    *at++ = static_cast<std::uint32_t>(keys);
-    *at++ = static_cast<std::uint32_t>(values_.size());
-    at = std::copy(with_value_.begin(), with_value_.end(), at);
-    at = std::copy(ones_.begin(), ones_.end(), at);
-    for (const float value : values_) *at++ = std::bit_cast<std::uint32_t>(value);
-    return nullptr;
-  }
-
- private:
-  bool each_once() {
-    sorted_.assign(with_value_.begin(), with_value_.end());
-    sorted_.insert(sorted_.end(), ones_.begin(), ones_.end());
-    std::sort(sorted_.begin(), sorted_.end());
-    return std::adjacent_find(sorted_.begin(), sorted_.end()) == sorted_.end();
-  }
-
-  const char* merge() {
-    std::map<Key, float> sums;
-    for (std::size_t i = 0; i < with_value_.size(); ++i) sums[with_value_[i]] += values_[i];
-    for (const Key key : ones_) sums[key] += 1;
-    begin();
-    for (const auto& [key, value] : sums) {
-      if (const char* wrong = check(value)) return wrong;
-      add(key, value);
-    }
-    return nullptr;
-  }
-
-  float label_ = 0;
-  std::vector<Key> with_value_;
-  std::vector<float> values_;
-  std::vector<Key> ones_;
-  std::vector<Key> sorted_;
-};
 
 RowFormat guess_format(std::string_view line) {
   if (line.find('|') != std::string_view::npos) return RowFormat::kVw;
@@ -208,8 +81,8 @@ RowParser::RowParser(const RowFormatOptions& options) : options_(options) {
 }
 
 const char* RowParser::parse(std::string_view line, RowBuffer& rows) const {
-  thread_local Row row;
-  row.begin();
+  RowBuilder& row = scratch().row;
+  row.begin(line.size());
   const char* wrong = options_.format == RowFormat::kVw       ? parse_vw(line, row)
                       : options_.format == RowFormat::kCriteo ? parse_criteo(line, row)
                                                               : parse_libsvm(line, row);
@@ -218,10 +91,10 @@ const char* RowParser::parse(std::string_view line, RowBuffer& rows) const {
   return row.append_to(rows);
 }
 
-const char* RowParser::label(float number, Row& row) const {
+const char* RowParser::label(float number, RowBuilder& row) const {
   if (options_.target == RowTarget::kNumber) {
     row.set_label(number);
-    return check(number);
+    return wrong_value(number);
   }
   if (number != 1 && number != 0 && number != -1)
     return "the label is none of 0, 1 and -1 (for numbers: --model regression)";
@@ -233,7 +106,32 @@ Key RowParser::key_of(std::uint64_t seed, std::string_view word) const {
   return static_cast<Key>(XXH3_64bits_withSeed(word.data(), word.size(), seed)) & (constant() - 1);
 }
 
-const char* RowParser::parse_libsvm(std::string_view line, Row& row) const {
+// A line that has nothing but LABEL INDEX:VALUE INDEX:VALUE …, with one blank between them, is cut
+// at its separators. False: it must be read with more care, and `row` is as it was.
+bool RowParser::parse_plain_libsvm(std::string_view line, RowBuilder& row) const {
+  const auto cuts = scratch().separators.find(line, {' ', ':', '\t'});
+  float number = 0;
+  if (cuts.empty() || cuts.size() % 2 != 0 || !is_number(line, 0, cuts[0], number) ||
+      label(number, row) != nullptr) {
+    return false;
+  }
+  for (std::size_t i = 0; i < cuts.size(); i += 2) {
+    const std::size_t colon = cuts[i + 1];
+    const std::size_t end = i + 2 < cuts.size() ? cuts[i + 2] : line.size();
+    std::uint64_t index = 0;
+    if (line[cuts[i]] == ':' || line[colon] != ':' || !is_index(line, cuts[i] + 1, colon, index) ||
+        !is_number(line, colon + 1, end, number) || index >= constant() ||
+        wrong_value(number) != nullptr) {
+      row.begin(line.size());
+      return false;
+    }
+    row.add(static_cast<Key>(index), number);
+  }
+  return true;
+}
+
+const char* RowParser::parse_libsvm(std::string_view line, RowBuilder& row) const {
+  if (parse_plain_libsvm(line, row)) return nullptr;
   Cursor cursor(line);
   float number = 0;
   cursor.skip_blanks();
@@ -251,33 +149,34 @@ const char* RowParser::parse_libsvm(std::string_view line, Row& row) const {
     if (!read_number(cursor, number) || !(cursor.over() || is_blank(*cursor.at))) {
       return "expected a number behind ':'";
     }
-    if (const char* wrong = check(number)) return wrong;
+    if (const char* wrong = wrong_value(number)) return wrong;
     row.add(static_cast<Key>(index), number);
   }
 }
 
-const char* RowParser::parse_criteo(std::string_view line, Row& row) const {
+const char* RowParser::parse_criteo(std::string_view line, RowBuilder& row) const {
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  Cursor cursor(line);
+  const auto tabs = scratch().separators.find(line, {'\t', '\t', '\t'});
   float number = 0;
-  if (!read_number(cursor, number)) return kNoLabel;
+  if (tabs.empty() || !is_number(line, 0, tabs[0], number)) return kNoLabel;
   if (const char* wrong = label(number, row)) return wrong;
-  for (std::size_t field = 0; field < kCriteoNumbers + kCriteoWords; ++field) {
-    if (cursor.over() || *cursor.at != '\t') return "expected 40 columns, separated by tabs";
-    ++cursor.at;
-    if (cursor.over() || *cursor.at == '\t') continue;  // missing
+  if (tabs.size() != kCriteoNumbers + kCriteoWords) return kNotForty;
+  for (std::size_t field = 0; field < tabs.size(); ++field) {
+    const std::size_t begin = tabs[field] + 1;
+    const std::size_t end = field + 1 < tabs.size() ? tabs[field + 1] : line.size();
+    if (begin == end) continue;  // missing
     if (field < kCriteoNumbers) {
-      if (!read_number(cursor, number)) return "one of the columns 2 to 14 is no number";
-      if (const char* wrong = check(number)) return wrong;
+      if (!is_number(line, begin, end, number)) return "one of the columns 2 to 14 is no number";
+      if (const char* wrong = wrong_value(number)) return wrong;
       row.add(key_of(field_seeds_[field], {}), std::copysign(std::log1p(std::abs(number)), number));
     } else {
-      row.add(key_of(field_seeds_[field], cursor.word('\t', '\t')));
+      row.add(key_of(field_seeds_[field], line.substr(begin, end - begin)));
     }
   }
-  return cursor.over() ? nullptr : "expected 40 columns, separated by tabs";
+  return nullptr;
 }
 
-const char* RowParser::parse_vw(std::string_view line, Row& row) const {
+const char* RowParser::parse_vw(std::string_view line, RowBuilder& row) const {
   Cursor cursor(line);
   float number = 0;
   cursor.skip_blanks();
@@ -288,7 +187,7 @@ const char* RowParser::parse_vw(std::string_view line, Row& row) const {
     if (weight != 1) return "weights of examples are not supported";
     cursor.skip_blanks();
   }
-  cursor.word('|', '|');  // a tag
+  while (!cursor.over() && *cursor.at != '|') ++cursor.at;  // a tag
   if (cursor.over()) return "there is no '|'";
   while (!cursor.over()) {
     ++cursor.at;  // behind the bar: the namespace, if there is no blank
@@ -312,7 +211,7 @@ const char* RowParser::parse_vw(std::string_view line, Row& row) const {
       if (!cursor.over() && *cursor.at == ':' && (++cursor.at, !read_number(cursor, number))) {
         return "expected a number behind ':'";
       }
-      if (const char* wrong = check(number * scale)) return wrong;
+      if (const char* wrong = wrong_value(number * scale)) return wrong;
       row.add(key, number * scale);
     }
   }

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/sparse/row.h"
+#include "data/sparse/row_builder.h"
 
 namespace paceline {
 
@@ -30,18 +30,6 @@ struct RowFormatOptions {
   std::uint32_t bits = 24;
 
   bool operator==(const RowFormatOptions&) const = default;
-};
-
-inline constexpr float kLargestValue = 1e18F;  // of a feature; its square is still a float
-
-// Rows one behind the other, as words.
-struct RowBuffer {
-  std::vector<std::uint32_t> words;
-  std::vector<std::size_t> starts;  // of the rows
-  void clear() {
-    words.clear();
-    starts.clear();
-  }
 };
 
 // Guesses from a line; kAuto when it looks like none of them.
@@ -59,12 +47,11 @@ class RowParser {
   Key constant() const { return Key{1} << options_.bits; }
 
  private:
-  class Row;
-
-  const char* parse_libsvm(std::string_view line, Row& row) const;
-  const char* parse_criteo(std::string_view line, Row& row) const;
-  const char* parse_vw(std::string_view line, Row& row) const;
-  const char* label(float number, Row& row) const;
+  bool parse_plain_libsvm(std::string_view line, RowBuilder& row) const;
+  const char* parse_libsvm(std::string_view line, RowBuilder& row) const;
+  const char* parse_criteo(std::string_view line, RowBuilder& row) const;
+  const char* parse_vw(std::string_view line, RowBuilder& row) const;
+  const char* label(float number, RowBuilder& row) const;
   Key key_of(std::uint64_t seed, std::string_view word) const;
 
   RowFormatOptions options_;

@@ -1,5 +1,6 @@
 #include "data/sparse/row_parser.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -67,6 +68,49 @@ TEST(LibsvmRows, NumbersAreReadAsTheyAreWritten) {
                            ".5", "5.", "123456789012345678901234567890e-20"}) {
     const ParsedRow row = parsed_row(RowFormat::kLibsvm, std::string("1 7:") + text);
     EXPECT_FLOAT_EQ(row.features.at(7), std::stof(text)) << text;
+  }
+}
+
+// Digits are read eight at a time where so many characters are left: every length, every place.
+TEST(LibsvmRows, IndicesAndValuesOfAnyLengthAreRead) {
+  Random random(7);
+  for (std::uint64_t whole = 0; whole <= 12; ++whole) {
+    for (std::uint64_t part = 0; part <= 12; ++part) {
+      if (whole + part == 0) continue;
+      std::string value;
+      for (std::uint64_t i = 0; i < whole; ++i) value += static_cast<char>('0' + random.below(10));
+      if (part > 0) value += '.';
+      for (std::uint64_t i = 0; i < part; ++i) value += static_cast<char>('0' + random.below(10));
+      for (const std::string behind : {"", " ", " 1048575:7", "\t900012:0.5 900014:1 999999:2"}) {
+        const std::string line = "1 0" + std::to_string(whole * 1000 + part) + ":" + value + behind;
+        const ParsedRow row = parsed_row(RowFormat::kLibsvm, line);
+        ASSERT_EQ(row.wrong, "") << line;
+        const auto found = row.features.find(static_cast<Key>(whole * 1000 + part));
+        const float read = found == row.features.end() ? 0 : found->second;
+        EXPECT_FLOAT_EQ(read, std::stof(value)) << line;
+      }
+    }
+  }
+}
+
+TEST(LibsvmRows, CharactersNextToDigitsAreNone) {
+  for (const char* line : {"1 12/34:1", "1 12;:1", "1 12\x80 5678:1", "1 1234567\xFF:1 99999999:1",
+                           "1 7:1/2 123456:1", "1 7:1\xB0 123456:1"}) {
+    EXPECT_NE(parsed_row(RowFormat::kLibsvm, line).wrong, "") << line;
+  }
+}
+
+TEST(VwRows, WithAWordTwiceHaveItsSumWhereverItStands) {
+  for (const std::size_t words : {3U, 40U, 700U}) {
+    for (const std::size_t again : {std::size_t{0}, words / 2, words - 1}) {
+      std::string line = "1 |";
+      for (std::size_t i = 0; i < words; ++i) line += fmt::format(" w{}", i);
+      line += fmt::format(" w{}:2.5", again);
+      const ParsedRow row = parsed_row(RowFormat::kVw, line);
+      ASSERT_EQ(row.wrong, "");
+      const ParsedRow alone = parsed_row(RowFormat::kVw, fmt::format("1 | w{}", again));
+      EXPECT_EQ(row.features.at(alone.features.begin()->first), 3.5F) << line;
+    }
   }
 }
 
