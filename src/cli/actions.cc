@@ -30,6 +30,7 @@
 #include "train/rows.h"
 #include "train/run.h"
 #include "train/start.h"
+#include "train/test_result.h"
 
 namespace paceline {
 namespace {
@@ -188,6 +189,11 @@ std::unique_ptr<Model> make_trained(const Loaded& loaded, const DatasetInfo& dat
   return model;
 }
 
+Evaluation evaluation(const Loaded& loaded, const Dataset& dataset, const TestResult& result) {
+  return {loaded.file.string(), dataset.info().name, result.loss.examples, result.loss.mean(),
+          result.accuracy,      result.auc,          result.rmse};
+}
+
 Evaluation evaluate_rows(const Loaded& loaded, const RowCache& rows, const Dataset& dataset) {
   std::vector<float> scores(rows.info().rows);
   for (std::uint64_t i = 0; i < scores.size(); ++i) {
@@ -198,9 +204,8 @@ Evaluation evaluate_rows(const Loaded& loaded, const RowCache& rows, const Datas
       scores[i] += row.value(k) * loaded.parameters[key];
     }
   }
-  const TestResult result = test_result(kind_of(loaded.config.model), scores, labels_of(rows));
-  return {loaded.file.string(), dataset.info().name,    result.loss.examples,
-          result.loss.mean(),   result.loss.accuracy(), result.auc};
+  return evaluation(loaded, dataset,
+                    test_result(kind_of(loaded.config.model), scores, labels_of(rows)));
 }
 
 Evaluation evaluate_action(const EvaluateOptions& options) {
@@ -217,8 +222,8 @@ Evaluation evaluate_action(const EvaluateOptions& options) {
   const auto dataset = open_dataset(data, Split::kTest, loaded.file.parent_path().parent_path());
   const auto model = make_trained(loaded, dataset->info());
   if (data.name == "rows") return evaluate_rows(loaded, *open_rows(data, Split::kTest), *dataset);
-  const Loss loss = evaluate_dataset(*model, *dataset, loaded.parameters);
-  return {loaded.file.string(), dataset->info().name, loss.examples, loss.mean(), loss.accuracy()};
+  return evaluation(loaded, *dataset,
+                    test_model(loaded.config.model, *model, *dataset, loaded.parameters));
 }
 
 // What is to be labelled: a line of text each, or images.
@@ -309,7 +314,7 @@ void predict_rows(const Loaded& loaded, const std::filesystem::path& input,
   RowFormatOptions format = loaded.config.data.rows.format;
   if (format.format == RowFormat::kAuto) format.format = guess_format(first_line(files));
   const RowParser parser(format);
-  const bool numbers = loaded.config.model.name == "regression";
+  const bool numbers = predicts_numbers(loaded.config.model);
   std::vector<std::uint64_t> lines(files.size());
   RowBuffer rows;
   for_each_piece(files, [&](const TextPiece& piece) {

@@ -22,8 +22,9 @@ struct Evaluation {
   std::string data;        // "mnist/test"
   std::uint64_t examples = 0;
   double loss = 0;
-  double accuracy = 0;
-  std::optional<double> auc{};  // of sparse rows
+  std::optional<double> accuracy{};
+  std::optional<double> auc{};   // of sparse rows
+  std::optional<double> rmse{};  // in the place of accuracy, of models that predict numbers
 };
 
 // Of some examples.

@@ -65,13 +65,18 @@ std::string plain_progress(const RunProgress& p) {
                      format_loss(p.loss), clock_time(p.eta));
 }
 
+std::string test_words(const EpochResult& r) {
+  if (r.test_rmse) {
+    return "test rmse " + (std::isnan(*r.test_rmse) ? "–" : format_loss(*r.test_rmse));
+  }
+  if (std::isnan(r.test_accuracy)) return "test accuracy –";
+  return fmt::format("test accuracy {:5.2f} %", r.test_accuracy * 100);
+}
+
 std::string epoch_line(const EpochResult& r) {
   const auto digits = std::to_string(r.epochs).size();
-  const std::string accuracy =
-      std::isnan(r.test_accuracy) ? "–" : fmt::format("{:5.2f} %", r.test_accuracy * 100);
-  return fmt::format("epoch {:>{}}  loss {}  test accuracy {}  {}", r.epoch,
-                     std::max<std::size_t>(2, digits), format_loss(r.loss), accuracy,
-                     format_duration(r.took));
+  return fmt::format("epoch {:>{}}  loss {}  {}  {}", r.epoch, std::max<std::size_t>(2, digits),
+                     format_loss(r.loss), test_words(r), format_duration(r.took));
 }
 
 // What fits a terminal: the epochs have been shown, and the error is the last word of all,
@@ -141,7 +146,8 @@ void Console::epoch(const EpochResult& r) {
                    {"epochs", r.epochs},
                    {"train_loss", r.loss},
                    {"test_loss", r.test_loss},
-                   {"test_accuracy", r.test_accuracy},
+                   {r.test_rmse ? "test_rmse" : "test_accuracy",
+                    r.test_rmse ? *r.test_rmse : r.test_accuracy},
                    {"seconds", seconds(r.took)}});
 }
 

@@ -51,7 +51,8 @@ std::string heading(const std::string& key) {
 }
 
 std::string format_number_of(std::string_view key, double value) {
-  if (!std::isfinite(value) || key.ends_with("loss")) return format_loss(value);
+  if (!std::isfinite(value) || key.ends_with("loss") || key.ends_with("rmse"))
+    return format_loss(value);
   if (key.ends_with("accuracy") || key == "share_of_ceiling")
     return fmt::format("{:.2f} %", value * 100);
   if (key.ends_with("_per_second")) return format_rate(value);
@@ -64,7 +65,7 @@ std::string format_number_of(std::string_view key, double value) {
 std::vector<std::string> by_importance(std::set<std::string> keys) {
   constexpr const char* kFirst[] = {// clang-format off
       "name", "count", "each_bytes",
-      "test_accuracy", "accuracy", "test_loss", "train_loss", "loss",
+      "test_accuracy", "accuracy", "test_rmse", "rmse", "test_loss", "train_loss", "loss",
       "version", "epoch", "step", "parameters", "memory_bytes", "examples", "epochs", "data",
       "steps", "steps_per_epoch", "tiles_per_step", "step_bytes_per_worker",
       "train_seconds", "examples_per_second", "seconds", "workers", "servers",

@@ -42,7 +42,8 @@ struct Loss {
     std::uint64_t found = 0;
     std::uint64_t there = 0;
   } positives{};
-  std::uint64_t predictions = 0;  // of which `correct` are right: one per example, or per word
+  std::uint64_t predictions = 0;  // of which `correct` are right: one per example, or per word;
+                                  // none when numbers are predicted
 
   Loss& operator+=(const Loss& other);
   double mean() const { return weight > 0 ? sum / weight : 0; }

@@ -28,4 +28,9 @@ struct ModelOptions {
   std::uint32_t threads = 0;  // that compute; 0: a worker's share of the cores, else one
 };
 
+// Whether it answers with a number: that is near the truth or far from it, never right or wrong.
+inline bool predicts_numbers(const ModelOptions& model) {
+  return model.name == "regression";
+}
+
 }  // namespace paceline

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -26,6 +27,7 @@ struct EpochResult {
   double test_loss = 0;      // NaN: not tested
   double test_accuracy = 0;  // in [0, 1]; NaN: not tested
   Duration took{};
+  std::optional<double> test_rmse{};  // in the place of accuracy, of models that predict numbers
 };
 
 // One thread at a time.

@@ -7,11 +7,11 @@
 #include "exchange/parsed.h"
 #include "exchange/ps/reader.h"
 #include "exchange/ps/row_reader.h"
-#include "train/loop.h"
 #include "train/member.h"
 #include "train/parts.h"
 #include "train/role.h"
 #include "train/rows.h"
+#include "train/test_result.h"
 
 namespace paceline {
 namespace {
@@ -86,24 +86,15 @@ class EvaluatorRole {
       throw CommError("{} was asked to test before it was told to begin", role_.name);
     }
     const TestResult tested = by_rows_ ? test_rows(request.version()) : test(request.version());
-    const Loss& loss = tested.loss;
-    wire::Evaluated evaluated;
-    evaluated.set_version(request.version());
-    evaluated.set_epoch(request.epoch());
-    evaluated.set_loss(loss.mean());
-    evaluated.set_accuracy(loss.accuracy());
-    evaluated.set_examples(loss.examples);
-    if (tested.two_classes) evaluated.set_f1(loss.f1());
-    if (tested.auc) evaluated.set_auc(*tested.auc);
-    spdlog::info("epoch {}: accuracy {:.4f}, loss {:.4f}", request.epoch() + 1, loss.accuracy(),
-                 loss.mean());
-    member_.tell(wire::EVALUATED, evaluated);
+    spdlog::info("epoch {}: {} {:.4f}, loss {:.4f}", request.epoch() + 1,
+                 tested.rmse ? "rmse" : "accuracy", tested.rmse ? *tested.rmse : *tested.accuracy,
+                 tested.loss.mean());
+    member_.tell(wire::EVALUATED, evaluated_of(request.version(), request.epoch(), tested));
   }
 
   TestResult test(std::uint64_t version) {
     reader_->read(version, values_.as_floats());
-    return {evaluate_dataset(*parts_.model, *tests_, values_.as_floats()), parts_.data.classes == 2,
-            std::nullopt};
+    return test_model(role_.config.model, *parts_.model, *tests_, values_.as_floats());
   }
 
   // The servers score the rows, a few at a time, so that training goes on between them.

@@ -21,10 +21,10 @@ constexpr std::size_t kMostPending = 64 << 10;
 // Of an epoch's line, what the summary keeps.
 nlohmann::json result_of(const nlohmann::json& line) {
   nlohmann::json result;
-  for (const char* key : {"epoch", "train_loss", "test_loss", "test_accuracy", "seconds"}) {
+  for (const char* key : {"epoch", "train_loss", "test_loss", "seconds"}) {
     result[key] = line.value(key, nlohmann::json());
   }
-  for (const char* key : {"test_f1", "test_auc"}) {
+  for (const char* key : {"test_accuracy", "test_rmse", "test_f1", "test_auc"}) {
     if (line.contains(key)) result[key] = line[key];
   }
   return result;
@@ -41,6 +41,7 @@ Journal::Journal(const RunConfig& config, const Grid& grid, int status_fd)
       grid_(grid),
       status_fd_(status_fd),
       metrics_(config.run_dir / "metrics.jsonl"),
+      measure_(predicts_numbers(config.model) ? "test_rmse" : "test_accuracy"),
       begun_(Clock::now()) {
   if (status_fd_ >= 0) ::fcntl(status_fd_, F_SETFL, O_NONBLOCK);
 }
@@ -136,39 +137,41 @@ void Journal::epoch_trained(std::uint64_t epoch, std::uint64_t version) {
 }
 
 void Journal::evaluated(const wire::Evaluated& evaluated) {
-  nlohmann::json tested = {{"test_loss", evaluated.loss()},
-                           {"test_accuracy", evaluated.accuracy()}};
+  nlohmann::json tested = {{"test_loss", evaluated.loss()}};
+  if (evaluated.has_accuracy()) tested["test_accuracy"] = evaluated.accuracy();
+  if (evaluated.has_rmse()) tested["test_rmse"] = evaluated.rmse();
   if (evaluated.has_f1()) tested["test_f1"] = evaluated.f1();
   if (evaluated.has_auc()) tested["test_auc"] = evaluated.auc();
   epoch(evaluated.epoch(), evaluated.version(), tested);
 }
 
 void Journal::untested(std::uint64_t number, std::uint64_t version) {
-  epoch(number, version, {{"test_loss", nullptr}, {"test_accuracy", nullptr}});
+  epoch(number, version, {{"test_loss", nullptr}, {measure_, nullptr}});
 }
 
 void Journal::epoch(std::uint64_t number, std::uint64_t version, const nlohmann::json& tested) {
   EpochRecord& epoch = epochs_[version];
   epoch.written = true;
-  nlohmann::json line = {{"type", "epoch"},
-                         {"epoch", number + 1},
-                         {"epochs", config_.epochs},
-                         {"version", version},
-                         {"train_loss", epoch.loss},
-                         {"train_accuracy", mean(static_cast<double>(epoch.correct),
-                                                 static_cast<double>(epoch.predictions))},
-                         {"examples", epoch.examples},
-                         {"seconds", epoch.seconds},
-                         {"ended_seconds", epoch.ended}};
+  nlohmann::json line = {{"type", "epoch"},          {"epoch", number + 1},
+                         {"epochs", config_.epochs}, {"version", version},
+                         {"train_loss", epoch.loss}, {"examples", epoch.examples},
+                         {"seconds", epoch.seconds}, {"ended_seconds", epoch.ended}};
+  if (!predicts_numbers(config_.model)) {
+    line["train_accuracy"] =
+        mean(static_cast<double>(epoch.correct), static_cast<double>(epoch.predictions));
+  }
   line.update(tested);
   results_.push_back(result_of(line));
   record(line);
 }
 
 void Journal::worker_epoch(const std::string& worker, const wire::WorkerEpoch& result) {
-  const nlohmann::json line = {{"type", "worker_epoch"},      {"worker", worker},
-                               {"epoch", result.epoch() + 1}, {"test_accuracy", result.accuracy()},
-                               {"test_loss", result.loss()},  {"seconds", elapsed()}};
+  const nlohmann::json line = {{"type", "worker_epoch"},
+                               {"worker", worker},
+                               {"epoch", result.epoch() + 1},
+                               {measure_, result.has_rmse() ? result.rmse() : result.accuracy()},
+                               {"test_loss", result.loss()},
+                               {"seconds", elapsed()}};
   auto& epochs = worker_epochs_[worker];
   if (!epochs.is_array()) epochs = nlohmann::json::array();
   epochs.push_back(line);
@@ -228,7 +231,7 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
     if (config_.mode != Mode::kSync) continue;
     for (const nlohmann::json& epoch : results_) {
       role["epochs"].push_back(
-          {{"epoch", epoch["epoch"]}, {"test_accuracy", epoch["test_accuracy"]}});
+          {{"epoch", epoch["epoch"]}, {measure_, epoch.value(measure_, nlohmann::json())}});
     }
   }
   nlohmann::json summary = {
@@ -266,14 +269,13 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
   if (predictions_ > done && took > 0) {
     summary["words_per_second"] = static_cast<double>(predictions_) / took;
   }
+  const nlohmann::json last = results_.empty() ? nlohmann::json::object() : results_.back();
   for (const char* name : {"test_f1", "test_auc"}) {
-    if (!results_.empty() && results_.back().contains(name)) {
-      summary[name] = results_.back()[name];
-    }
+    if (last.contains(name)) summary[name] = last[name];
   }
-  summary["test_accuracy"] = results_.empty() ? nlohmann::json() : results_.back()["test_accuracy"];
-  summary["test_loss"] = results_.empty() ? nlohmann::json() : results_.back()["test_loss"];
-  summary["train_loss"] = results_.empty() ? nlohmann::json() : results_.back()["train_loss"];
+  for (const char* name : {measure_, "test_loss", "train_loss"}) {
+    summary[name] = last.value(name, nlohmann::json());
+  }
   write_atomically(config_.run_dir / "summary.json", summary.dump(2) + "\n");
   tell({{"type", "summary"}, {"summary", summary}});
   for (pollfd room{status_fd_, POLLOUT, 0}; !pending_.empty() && status_fd_ >= 0; flush()) {

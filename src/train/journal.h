@@ -79,6 +79,7 @@ class Journal {
   int status_fd_;
   std::string pending_;  // for the launcher
   MetricsFile metrics_;
+  const char* measure_;  // what a test is known by: the key of its accuracy or of its error
   TimePoint begun_;
   bool has_begun_ = false;
   std::uint64_t examples_at_start_ = 0;

@@ -1,6 +1,7 @@
 #include "train/local_report.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/process.h"
 
@@ -42,19 +43,12 @@ void LocalReport::trained(std::uint64_t version, const Loss& loss, std::uint64_t
 
 bool LocalReport::tested(std::uint64_t version, const Loss& trained, const TestResult& result) {
   const std::uint64_t epoch = version / grid_.steps_per_epoch();  // from 1
-  wire::Evaluated evaluated;
-  evaluated.set_version(version);
-  evaluated.set_epoch(epoch - 1);
-  evaluated.set_loss(result.loss.mean());
-  evaluated.set_accuracy(result.loss.accuracy());
-  evaluated.set_examples(result.loss.examples);
-  if (result.two_classes) evaluated.set_f1(result.loss.f1());
-  if (result.auc) evaluated.set_auc(*result.auc);
-  journal_.evaluated(evaluated);
+  journal_.evaluated(evaluated_of(version, epoch - 1, result));
   {
     const std::lock_guard lock(mutex_);
     epochs_.push_back({epoch, config_.epochs, trained.mean(), result.loss.mean(),
-                       result.loss.accuracy(), from_seconds(journal_.epoch_seconds(version))});
+                       result.accuracy.value_or(std::numeric_limits<double>::quiet_NaN()),
+                       from_seconds(journal_.epoch_seconds(version)), result.rmse});
   }
   const bool due = config_.checkpoint_every > 0 && epoch % config_.checkpoint_every == 0;
   return due || epoch == config_.epochs;

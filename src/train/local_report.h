@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <mutex>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,14 +14,9 @@
 #include "train/journal.h"
 #include "train/loop.h"
 #include "train/run_config.h"
+#include "train/test_result.h"
 
 namespace paceline {
-
-struct TestResult {
-  Loss loss;
-  bool two_classes = false;
-  std::optional<double> auc;
-};
 
 // What each worker did, for the summary.
 nlohmann::json worker_entries(const std::vector<LoopCounts>& counts,

@@ -20,6 +20,7 @@
 #include "train/placement.h"
 #include "train/rows.h"
 #include "train/run.h"
+#include "train/test_result.h"
 
 namespace paceline {
 namespace {

@@ -8,8 +8,7 @@
 namespace paceline {
 
 SparseLinear::Kind kind_of(const ModelOptions& model) {
-  return model.name == "regression" ? SparseLinear::Kind::kRegression
-                                    : SparseLinear::Kind::kLogistic;
+  return predicts_numbers(model) ? SparseLinear::Kind::kRegression : SparseLinear::Kind::kLogistic;
 }
 
 RowRule rule_of(const RunConfig& config, const Schedule& schedule) {
@@ -40,17 +39,6 @@ std::vector<float> labels_of(const RowCache& rows) {
   std::vector<float> labels(rows.info().rows);
   for (std::uint64_t i = 0; i < labels.size(); ++i) labels[i] = row_at(rows.row(i)).label;
   return labels;
-}
-
-TestResult test_result(SparseLinear::Kind kind, std::span<const float> scores,
-                       std::span<const float> labels) {
-  TestResult tested;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    count_loss(kind, scores[i], labels[i], tested.loss);
-  }
-  tested.two_classes = kind == SparseLinear::Kind::kLogistic;
-  if (tested.two_classes) tested.auc = area_under_curve(scores, labels);
-  return tested;
 }
 
 }  // namespace paceline

@@ -1,7 +1,6 @@
 // What runs on sparse rows have in common, wherever the table is.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
@@ -9,7 +8,6 @@
 #include "exchange/ps/row_shard.h"
 #include "model/linear/sparse_linear.h"
 #include "optim/rows/learn_rows.h"
-#include "train/local_report.h"
 #include "train/run_config.h"
 
 namespace paceline {
@@ -21,7 +19,5 @@ RowRule rule_of(const RunConfig& config, const Schedule& schedule);
 void load_rows(const RunConfig& config, const CheckpointReader& reader, RowShard& table);
 
 std::vector<float> labels_of(const RowCache& rows);
-TestResult test_result(SparseLinear::Kind kind, std::span<const float> scores,
-                       std::span<const float> labels);
 
 }  // namespace paceline

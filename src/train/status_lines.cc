@@ -31,6 +31,17 @@ RunProgress progress_of(const nlohmann::json& line) {
   return progress;
 }
 
+EpochResult epoch_of(const nlohmann::json& line) {
+  EpochResult result{line["epoch"],
+                     line["epochs"],
+                     number(line["train_loss"]),
+                     number(line["test_loss"]),
+                     number(line.value("test_accuracy", nlohmann::json())),
+                     from_seconds(line["seconds"])};
+  if (line.contains("test_rmse")) result.test_rmse = number(line["test_rmse"]);
+  return result;
+}
+
 }  // namespace
 
 bool StatusLines::read(int fd) {
@@ -56,9 +67,7 @@ void StatusLines::handle(const nlohmann::json& line) {
   } else if (type == "progress") {
     reporter_.progress(progress_of(line));
   } else if (type == "epoch") {
-    reporter_.epoch({line["epoch"], line["epochs"], number(line["train_loss"]),
-                     number(line["test_loss"]), number(line["test_accuracy"]),
-                     from_seconds(line["seconds"])});
+    reporter_.epoch(epoch_of(line));
   } else if (type == "notice") {
     reporter_.notice(line["text"]);
   } else if (type == "warning") {

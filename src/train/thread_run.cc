@@ -14,6 +14,7 @@
 #include "train/placement.h"
 #include "train/run.h"
 #include "train/start.h"
+#include "train/test_result.h"
 
 namespace paceline {
 namespace {
@@ -118,8 +119,8 @@ class ThreadRun {
   // The parameters stand still: called by the worker that ended the epoch.
   void epoch_done(std::uint64_t version, const Loss& loss) {
     report_.trained(version, loss, hub_.skipped() - std::exchange(skipped_told_, hub_.skipped()));
-    const Loss tested = evaluate_dataset(*parts_.model, *test_, hub_.values());
-    if (report_.tested(version, loss, {tested, parts_.data.classes == 2, {}})) save(version, {});
+    const TestResult tested = test_model(config_.model, *parts_.model, *test_, hub_.values());
+    if (report_.tested(version, loss, tested)) save(version, {});
   }
 
   void save(std::uint64_t version, std::vector<Range> applied) {

@@ -13,6 +13,7 @@
 #include "train/parts.h"
 #include "train/placement.h"
 #include "train/role.h"
+#include "train/test_result.h"
 
 namespace paceline {
 namespace {
@@ -152,11 +153,13 @@ class WorkerRole {
   // Async: workers see different parameters; each tests what it holds.
   void test_own_view(std::uint64_t epoch) {
     const Pump::Hold hold = client_->hold();
-    const Loss loss = evaluate_dataset(*parts_.model, *tests_, client_->parameters());
+    const TestResult tested =
+        test_model(role_.config.model, *parts_.model, *tests_, client_->parameters());
     wire::WorkerEpoch message;
     message.set_epoch(epoch);
-    message.set_accuracy(loss.accuracy());
-    message.set_loss(loss.mean());
+    message.set_loss(tested.loss.mean());
+    if (tested.accuracy) message.set_accuracy(*tested.accuracy);
+    if (tested.rmse) message.set_rmse(*tested.rmse);
     member_.tell(wire::WORKER_EPOCH, message);
   }
 

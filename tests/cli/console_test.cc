@@ -158,6 +158,20 @@ TEST_F(ConsoleTest, PlainHasNoControlCharactersAndFewLines) {
             "  workers              2\n");
 }
 
+TEST_F(ConsoleTest, NumbersHaveAnErrorInThePlaceOfAnAccuracy) {
+  EpochResult epoch = some_epoch();
+  epoch.test_rmse = 1.25;
+  console(ConsoleMode::kPlain).epoch(epoch);
+  EXPECT_EQ(taken(), "epoch  3  loss 0.2871  test rmse 1.2500  80 ms\n");
+  console(ConsoleMode::kJson).epoch(epoch);
+  const auto object = nlohmann::json::parse(taken());
+  EXPECT_EQ(object["test_rmse"], 1.25);
+  EXPECT_FALSE(object.contains("test_accuracy"));
+  epoch.test_rmse = std::numeric_limits<double>::quiet_NaN();
+  console(ConsoleMode::kPlain).epoch(epoch);
+  EXPECT_EQ(taken(), "epoch  3  loss 0.2871  test rmse –  80 ms\n");
+}
+
 TEST_F(ConsoleTest, JsonIsOneObjectPerLineWithAType) {
   auto made = console(ConsoleMode::kJson);
   made.progress(some_progress());

@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // Every row has ten of 2,000 features; the label follows from hidden weights.
@@ -157,6 +158,32 @@ TEST_F(RowsRun, LearnsNumbers) {
   ASSERT_EQ(result.code, 0) << result.output;
   EXPECT_LT(summary("run")["test_loss"], 0.5);
   EXPECT_FALSE(summary("run").contains("test_auc"));
+}
+
+// A number is never right or wrong: what people see is how far it is from the truth.
+TEST_F(RowsRun, NumbersHaveAnErrorAndNoAccuracy) {
+  write_rows("train.svm", 0, 6000, true);
+  write_rows("test.svm", 6000, 7000, true);
+  for (const auto& [name, more] : std::vector<std::pair<std::string, Arguments>>{
+           {"threads", {}},
+           {"servers", {"--exchange", "ps", "--mode", "sync"}},
+           {"dense", {"--exchange", "ps", "--transfer", "dense"}},
+           {"ring", {"--exchange", "allreduce", "--mode", "sync"}}}) {
+    Arguments arguments = clicks(name, {"--model", "regression"});
+    std::erase(arguments, "--quiet");
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Result result = paceline(arguments);
+    ASSERT_EQ(result.code, 0) << name << ":\n" << result.output;
+    EXPECT_THAT(result.output, AllOf(HasSubstr("test rmse 0."), Not(HasSubstr("accuracy"))));
+    EXPECT_THAT(read_text(path(name) / "metrics.jsonl"), Not(HasSubstr("accuracy")));
+    EXPECT_THAT(summary(name).dump(), AllOf(Not(HasSubstr("accuracy")), Not(HasSubstr("f1"))));
+    const double rmse = summary(name)["test_rmse"];
+    EXPECT_NEAR(rmse * rmse / 2, summary(name)["test_loss"].get<double>(), 1e-9) << name;
+    const Result tested = paceline({"evaluate", path(name).string(), "--json"});
+    const auto figures = nlohmann::json::parse(tested.output);
+    EXPECT_NEAR(figures["rmse"].get<double>(), rmse, 1e-5) << name;
+    EXPECT_FALSE(figures.contains("accuracy"));
+  }
 }
 
 // Of the same steps, however many take part, wherever the rows are, and whatever travels.

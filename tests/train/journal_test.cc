@@ -143,6 +143,24 @@ TEST_F(JournalTest, AnEpochWithoutATestIsWrittenDownToo) {
   EXPECT_TRUE(summary["test_accuracy"].is_null());
 }
 
+TEST_F(JournalTest, AModelThatPredictsNumbersHasAnErrorInThePlaceOfAnAccuracy) {
+  config_.model.name = "regression";
+  journal_.emplace(config_, Grid{100, 10, 1}, pipe_[1]);
+  journal_->begun(0);
+  journal_->progress(100, sums(40, 100, 10));
+  wire::Evaluated evaluated;
+  evaluated.set_version(10);
+  evaluated.set_rmse(1.5);
+  journal_->evaluated(evaluated);
+  journal_->progress(200, sums(40, 100, 20));
+  journal_->untested(1, 20);
+  const auto summary = journal_->summary(200, nlohmann::json::array(), "");
+  EXPECT_EQ(summary["epoch_results"][0]["test_rmse"], 1.5);
+  EXPECT_TRUE(summary["test_rmse"].is_null());
+  EXPECT_FALSE(summary.contains("test_accuracy"));
+  EXPECT_THAT(metrics(), Not(HasSubstr("accuracy")));
+}
+
 TEST_F(JournalTest, AResumedRunRemembersTheEpochsItsCheckpointHolds) {
   const auto lived = [&](std::uint64_t version, double accuracy) {
     journal_->progress(10 * version, sums(40, 100, version));

@@ -19,7 +19,8 @@ constexpr const char* kEvaluateExamples = R"(Examples:
 void add_evaluate_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command = *root.add_subcommand(
       "evaluate",
-      "Tests a trained model. It prints the loss and the accuracy on the test examples.");
+      "Tests a trained model. It prints the loss and the accuracy on the test examples; of a model "
+      "that predicts numbers, the root mean squared error.");
   command.footer(kEvaluateExamples);
   auto options = options_of<EvaluateOptions>(command, context);
   command
@@ -37,8 +38,9 @@ void run(const EvaluateOptions& options, const Session& session) {
   nlohmann::json object = {{"checkpoint", result.checkpoint},
                            {"data", result.data},
                            {"examples", result.examples},
-                           {"loss", result.loss},
-                           {"accuracy", result.accuracy}};
+                           {"loss", result.loss}};
+  if (result.accuracy) object["accuracy"] = *result.accuracy;
+  if (result.rmse) object["rmse"] = *result.rmse;
   if (result.auc) object["auc"] = *result.auc;
   if (options.json) {
     session.out << object << "\n";

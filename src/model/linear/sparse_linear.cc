@@ -27,12 +27,12 @@ float probability_of(float score) {
 void count_loss(SparseLinear::Kind kind, float score, float label, Loss& into) {
   into.weight += 1;
   ++into.examples;
-  ++into.predictions;
   if (kind == SparseLinear::Kind::kRegression) {
     const double error = static_cast<double>(score) - static_cast<double>(label);
     into.sum += error * error / 2;
     return;
   }
+  ++into.predictions;
   const bool positive = label > 0;
   const bool found = score > 0;
   const float size = std::abs(score);
@@ -45,6 +45,10 @@ void count_loss(SparseLinear::Kind kind, float score, float label, Loss& into) {
 
 float slope_of(SparseLinear::Kind kind, float score, float label) {
   return (kind == SparseLinear::Kind::kRegression ? score : probability_of(score)) - label;
+}
+
+double root_mean_squared_error(const Loss& loss) {
+  return std::sqrt(2 * loss.mean());
 }
 
 SparseLinear::SparseLinear(Kind kind, const DatasetInfo& data) : kind_(kind) {

@@ -34,5 +34,7 @@ float score_of(const RowView& row, std::span<const float> weights);
 void count_loss(SparseLinear::Kind kind, float score, float label, Loss& into);
 float slope_of(SparseLinear::Kind kind, float score, float label);
 float probability_of(float score);
+// Of a regression, whose loss is half the squared error.
+double root_mean_squared_error(const Loss& loss);
 
 }  // namespace paceline
