@@ -27,7 +27,6 @@
 #include "train/memory.h"
 #include "train/parts.h"
 #include "train/role.h"
-#include "train/rows.h"
 #include "train/run.h"
 #include "train/start.h"
 #include "train/test_result.h"
@@ -189,25 +188,6 @@ std::unique_ptr<Model> make_trained(const Loaded& loaded, const DatasetInfo& dat
   return model;
 }
 
-Evaluation evaluation(const Loaded& loaded, const Dataset& dataset, const TestResult& result) {
-  return {loaded.file.string(), dataset.info().name, result.loss.examples, result.loss.mean(),
-          result.accuracy,      result.auc,          result.rmse};
-}
-
-Evaluation evaluate_rows(const Loaded& loaded, const RowCache& rows, const Dataset& dataset) {
-  std::vector<float> scores(rows.info().rows);
-  for (std::uint64_t i = 0; i < scores.size(); ++i) {
-    const RowView row = row_at(rows.row(i));
-    for (std::size_t k = 0; k < row.keys.size(); ++k) {
-      const Key key =
-          (row.keys[k] & kHotBit) != 0 ? rows.hot()[row.keys[k] & ~kHotBit] : row.keys[k];
-      scores[i] += row.value(k) * loaded.parameters[key];
-    }
-  }
-  return evaluation(loaded, dataset,
-                    test_result(kind_of(loaded.config.model), scores, labels_of(rows)));
-}
-
 Evaluation evaluate_action(const EvaluateOptions& options) {
   Loaded loaded = load(options.target);
   DataOptions data = loaded.config.data;
@@ -221,9 +201,9 @@ Evaluation evaluate_action(const EvaluateOptions& options) {
   }
   const auto dataset = open_dataset(data, Split::kTest, loaded.file.parent_path().parent_path());
   const auto model = make_trained(loaded, dataset->info());
-  if (data.name == "rows") return evaluate_rows(loaded, *open_rows(data, Split::kTest), *dataset);
-  return evaluation(loaded, *dataset,
-                    test_model(loaded.config.model, *model, *dataset, loaded.parameters));
+  const TestResult result = test_model(loaded.config.model, *model, *dataset, loaded.parameters);
+  return {loaded.file.string(), dataset->info().name, result.loss.examples, result.loss.mean(),
+          result.accuracy,      result.auc,           result.rmse};
 }
 
 // What is to be labelled: a line of text each, or images.

@@ -65,7 +65,7 @@ std::string format_number_of(std::string_view key, double value) {
 std::vector<std::string> by_importance(std::set<std::string> keys) {
   constexpr const char* kFirst[] = {// clang-format off
       "name", "count", "each_bytes",
-      "test_accuracy", "accuracy", "test_rmse", "rmse", "test_loss", "train_loss", "loss",
+      "test_accuracy", "accuracy", "test_auc", "auc", "test_rmse", "rmse", "test_loss", "train_loss", "loss",
       "version", "epoch", "step", "parameters", "memory_bytes", "examples", "epochs", "data",
       "steps", "steps_per_epoch", "tiles_per_step", "step_bytes_per_worker",
       "train_seconds", "examples_per_second", "seconds", "workers", "servers",

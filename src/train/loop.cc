@@ -135,16 +135,20 @@ std::uint64_t examples_at_once(const DatasetInfo& data) {
   return std::clamp<std::uint64_t>(kMostBytes / std::max<std::size_t>(1, data.width), 1, 500);
 }
 
-Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters) {
+void for_each_batch(const Dataset& dataset, const std::function<void(const Batch&)>& each) {
   const std::uint64_t size = examples_at_once(dataset.info());
-  Loss total;
   Batch batch;
   for (std::uint64_t begin = 0; begin < dataset.info().examples; begin += size) {
     batch.examples.resize(std::min(size, dataset.info().examples - begin));
     std::iota(batch.examples.begin(), batch.examples.end(), begin);
     dataset.read(batch.examples, batch);
-    total += model.evaluate(batch, parameters);
+    each(batch);
   }
+}
+
+Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters) {
+  Loss total;
+  for_each_batch(dataset, [&](const Batch& batch) { total += model.evaluate(batch, parameters); });
   return total;
 }
 

@@ -38,6 +38,9 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
 // How many examples to test or to label in one go.
 std::uint64_t examples_at_once(const DatasetInfo& data);
 
+// All examples in their order, some at a time.
+void for_each_batch(const Dataset& dataset, const std::function<void(const Batch&)>& each);
+
 // Loss and accuracy over a whole dataset.
 Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters);
 

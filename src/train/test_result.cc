@@ -1,7 +1,10 @@
 #include "train/test_result.h"
 
+#include <vector>
+
 #include "optim/rows/learn_rows.h"
 #include "train/loop.h"
+#include "train/rows.h"
 
 namespace paceline {
 namespace {
@@ -15,6 +18,21 @@ TestResult measured(const Loss& loss, bool numbers, bool two_classes) {
   result.accuracy = loss.accuracy();
   if (two_classes) result.f1 = loss.f1();
   return result;
+}
+
+// The area under the curve needs the score of each row.
+TestResult test_rows(SparseLinear::Kind kind, const Dataset& tests,
+                     std::span<const float> weights) {
+  std::vector<float> scores;
+  std::vector<float> labels;
+  for_each_batch(tests, [&](const Batch& batch) {
+    for (const std::uint8_t* words : batch.rows) {
+      const RowView row = row_at(reinterpret_cast<const std::uint32_t*>(words));
+      scores.push_back(score_of(row, weights));
+      labels.push_back(row.label);
+    }
+  });
+  return test_result(kind, scores, labels);
 }
 
 }  // namespace
@@ -31,6 +49,7 @@ TestResult test_result(SparseLinear::Kind kind, std::span<const float> scores,
 
 TestResult test_model(const ModelOptions& options, Model& model, const Dataset& tests,
                       std::span<const float> parameters) {
+  if (tests.info().row_bits > 0) return test_rows(kind_of(options), tests, parameters);
   return measured(evaluate_dataset(model, tests, parameters), predicts_numbers(options),
                   tests.info().classes == 2);
 }

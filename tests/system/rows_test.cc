@@ -261,6 +261,27 @@ TEST_F(RowsRun, IsTestedBesideTheTable) {
   EXPECT_GT(summary("run")["test_auc"], 0.7);
 }
 
+// Whatever travels, and wherever the table is.
+TEST_F(RowsRun, EveryRunTellsTheAreaUnderTheCurve) {
+  for (const auto& [name, more] : std::vector<std::pair<std::string, Arguments>>{
+           {"dense threads", {"--transfer", "dense"}},
+           {"dense", {"--transfer", "dense", "--exchange", "ps"}},
+           {"ring", {"--exchange", "allreduce"}}}) {
+    Arguments arguments = {"--mode", "sync", "--epochs", "2"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Result result = paceline(clicks(name, arguments));
+    ASSERT_EQ(result.code, 0) << name << ":\n" << result.output;
+    EXPECT_THAT(result.output, HasSubstr("test auc")) << name;
+    const nlohmann::json epochs = summary(name)["epoch_results"];
+    ASSERT_THAT(epochs, SizeIs(2)) << name;
+    for (const auto& epoch : epochs) EXPECT_GT(epoch["test_auc"], 0.7) << name;
+    const Result tested = paceline({"evaluate", path(name).string(), "--json"});
+    EXPECT_NEAR(nlohmann::json::parse(tested.output)["auc"].get<double>(),
+                summary(name)["test_auc"].get<double>(), 1e-9)
+        << name;
+  }
+}
+
 TEST_F(RowsRun, ServersGoOnFromACheckpoint) {
   const Arguments ps = {"--exchange", "ps", "--servers", "2", "--mode", "sync", "--workers", "1"};
   const auto with = [&](const Arguments& more) {
