@@ -13,6 +13,7 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/checkpoints.h"
 #include "cli/environment.h"
+#include "cli/estimate.h"
 #include "cli/recipe.h"
 #include "data/cifar.h"
 #include "data/fetch.h"
@@ -24,7 +25,6 @@
 #include "model/registry.h"
 #include "train/ideal.h"
 #include "train/loop.h"
-#include "train/memory.h"
 #include "train/parts.h"
 #include "train/role.h"
 #include "train/run.h"
@@ -46,12 +46,6 @@ void fetch_or_verify(const DataOptions& data, const Progress& progress) {
   const std::filesystem::path folder = data.dir / data.name;
   if (is_complete(set, folder)) return verify_files(set, folder);
   fetch(set, data.dir, progress);
-}
-
-void check_batch(const RunConfig& config, const DatasetInfo& data) {
-  if (config.batch <= data.examples) return;
-  throw ConfigError("--batch {} is larger than the training set ({}, examples: {}): use {} or less",
-                    config.batch, data.name, data.examples, data.examples);
 }
 
 void train_action(const RunConfig& wanted, Reporter& reporter) {
@@ -81,84 +75,6 @@ nlohmann::json ideal_action(const RunConfig& config, Reporter& reporter) {
           {"steps", ideal.steps},
           {"step_seconds", ideal.step_seconds},
           {"examples_per_second", ideal.examples_per_second}};
-}
-
-// The tensors, and what each costs a worker per step on the wire: pushed and pulled, or summed
-// over a ring, or as factors when these are cheaper. Of tables it is what they cost at most.
-nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts) {
-  nlohmann::json tensors = describe_tensors(parts.model->layout());
-  const bool ring = config.exchange == ExchangeKind::kAllReduce;
-  const auto workers = static_cast<double>(config.workers);
-  const auto matrices = parts.model->matrices();
-  const auto factored = choose_factored(matrices, parts.grid.batch, config.workers, config.factors);
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor& described = parts.model->layout().tensors[i];
-    const auto is_this = [&](const Matrix& matrix) { return matrix.floats == described.floats; };
-    nlohmann::json& tensor = tensors[i];
-    double bytes = tensor["bytes"];
-    bytes *= config.wire == WireFormat::kBf16 ? 0.5 : 1;
-    if (config.exchange == ExchangeKind::kLocal) {
-      bytes = 0;
-    } else {
-      bytes *= 2 * (ring ? (workers - 1) / workers : 1);
-    }
-    const auto matrix = std::find_if(matrices.begin(), matrices.end(), is_this);
-    if (ring && matrix != matrices.end()) {
-      const FactorCost cost =
-          cost_of(*matrix, parts.grid.batch, config.workers, config.factors.link_gbit);
-      const bool chosen = std::any_of(factored.begin(), factored.end(), is_this);
-      tensor["as"] = chosen ? "factors" : "matrix";
-      tensor["matrix_seconds"] = cost.dense_seconds;
-      tensor["factor_seconds"] = cost.factor_seconds;
-      if (chosen) bytes = cost.factor_bytes;
-    }
-    // Only the rows that a step touches: all of them at most.
-    if (config.exchange == ExchangeKind::kPs && described.table) tensor["as"] = "rows";
-    tensor["step_bytes"] = static_cast<std::uint64_t>(bytes);
-  }
-  return tensors;
-}
-
-nlohmann::json estimate_action(const RunConfig& config) {
-  const RunParts parts = make_parts(config);
-  check_batch(config, parts.data);
-  const auto memory = estimate_memory(config, parts);
-  nlohmann::json servers = nlohmann::json::array();
-  for (std::uint32_t server = 0; server < parts.chunks.servers(); ++server) {
-    std::uint64_t bytes = 0;
-    const auto chunks = parts.chunks.chunks_of(server);
-    for (const std::uint32_t chunk : chunks) {
-      bytes += parts.chunks.floats_of(chunk).size() * sizeof(float);
-    }
-    servers.push_back(
-        {{"name", "server" + std::to_string(server)}, {"chunks", chunks.size()}, {"bytes", bytes}});
-  }
-  nlohmann::json roles = nlohmann::json::array();
-  for (const RoleMemory& role : memory) {
-    roles.push_back({{"name", role.role},
-                     {"count", role.count},
-                     {"parameters_bytes", role.parameters},
-                     {"gradients_bytes", role.gradients},
-                     {"optimizer_bytes", role.state},
-                     {"data_bytes", role.data},
-                     {"each_bytes", role.each()}});
-  }
-  nlohmann::json tensors = describe_exchange(config, parts);
-  std::uint64_t step_bytes = 0;
-  for (const nlohmann::json& tensor : tensors) {
-    step_bytes += tensor["step_bytes"].get<std::uint64_t>();
-  }
-  return {{"model", config.model.name},
-          {"parameters", parts.chunks.floats()},
-          {"examples", parts.data.examples},
-          {"steps_per_epoch", parts.grid.steps_per_epoch()},
-          {"tiles_per_step", parts.grid.tiles(0)},
-          {"steps", parts.last_version},
-          {"step_bytes_per_worker", step_bytes},
-          {"memory_bytes", total(memory)},
-          {"tensors", std::move(tensors)},
-          {"servers", std::move(servers)},
-          {"roles", std::move(roles)}};
 }
 
 // A checkpoint with the model it was made for.
@@ -367,7 +283,7 @@ Actions make_actions() {
   Actions actions;
   actions.train = train_action;
   actions.ideal = ideal_action;
-  actions.estimate = estimate_action;
+  actions.estimate = estimate_run;
   actions.evaluate = evaluate_action;
   actions.predict = predict_action;
   actions.export_weights = export_action;

@@ -67,7 +67,7 @@ void adopt_prepared(const std::map<std::string, std::string>& flags, RunConfig& 
 
 }  // namespace
 
-RunConfig resolve(const ConfigSources& sources, const Environment& environment) {
+RunConfig resolve(const ConfigSources& sources, const Environment& environment, Purpose purpose) {
   RunConfig config = base_config(sources, environment);
   const double rate = config.schedule.rate;
   apply_flags(sources.flags, config);
@@ -90,7 +90,7 @@ RunConfig resolve(const ConfigSources& sources, const Environment& environment) 
   if (config.reduction == Reduction::kSum && config.sum_factor == 0 && config.data.name != "rows") {
     config.sum_factor = static_cast<double>(config.workers);
   }
-  validate(config);
+  validate(config, purpose);
   check_idle(config, named_by(sources.flags));
   return config;
 }

@@ -15,17 +15,22 @@ struct ConfigSources {
   std::map<std::string, std::string> flags;  // setting key → text
 };
 
+// To run it, or only to say what it would need: then sparse rows need not be named, since the
+// size of their table is known without them.
+enum class Purpose { kRun, kEstimate };
+
 // With --resume RUN the base is RUN/config.toml instead of a recipe, and the run goes on
 // in RUN unless --run-dir names another directory. Without both, run_dir is
 // runs/<recipe>-<time> with a suffix when that exists.
 // Throws ConfigError on the first thing that is wrong.
-RunConfig resolve(const ConfigSources& sources, const Environment& environment);
+RunConfig resolve(const ConfigSources& sources, const Environment& environment,
+                  Purpose purpose = Purpose::kRun);
 
 // The cache, unless a folder is named; examples that are made up need none.
 void choose_data_dir(DataOptions& data, const Environment& environment);
 
 // Throws ConfigError when settings contradict each other.
-void validate(const RunConfig& config);
+void validate(const RunConfig& config, Purpose purpose = Purpose::kRun);
 
 // runs/<recipe>-<YYYYmmdd-HHMMSS>, or with -2, -3, … the first that does not exist.
 std::filesystem::path default_run_dir(const std::string& recipe,

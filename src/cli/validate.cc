@@ -54,7 +54,7 @@ void check_hosts(const RunConfig& c) {
   }
 }
 
-void check_data(const RunConfig& c) {
+void check_data(const RunConfig& c, Purpose purpose) {
   if (c.data.name == "idx" && c.data.dir.empty()) {
     throw ConfigError("--data idx needs --data-dir, the folder with the four IDX files");
   }
@@ -62,7 +62,7 @@ void check_data(const RunConfig& c) {
     throw ConfigError(
         "--data images needs --data-file, a folder with a folder of images per class");
   }
-  if (c.data.name == "rows" && c.data.text.file.empty()) {
+  if (lacks_rows(c.data) && purpose == Purpose::kRun) {
     throw ConfigError("--data rows needs --data-file, text in LIBSVM's, Criteo's or VW's format");
   }
   if (c.data.name == "rows" && c.data.text.test_share == 0 && c.data.text.test_file.empty()) {
@@ -150,9 +150,9 @@ void check_times(const RunConfig& c) {
 
 }  // namespace
 
-void validate(const RunConfig& config) {
+void validate(const RunConfig& config, Purpose purpose) {
   check_model_name(config.model.name);
-  check_data(config);
+  check_data(config, purpose);
   check_learning(config);
   check_rows(config);
   check_frozen(config);

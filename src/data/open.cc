@@ -97,6 +97,10 @@ TextKind text_kind(const DataOptions& options) {
   return options.name == "sentences" ? TextKind::kSentences : TextKind::kReviews;
 }
 
+bool lacks_rows(const DataOptions& options) {
+  return options.name == "rows" && options.text.file.empty();
+}
+
 std::shared_ptr<const RowCache> open_rows(const DataOptions& options, Split split,
                                           const RowNews& news) {
   RowSource source;

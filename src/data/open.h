@@ -43,6 +43,9 @@ TextKind text_kind(const DataOptions& options);
 // The words by number that a run on texts learns with; needed to use what it has learned.
 void write_vocabularies(const DataOptions& options, const std::filesystem::path& folder);
 
+// Of "rows": no file has been named yet, so that nothing is known but the size of the table.
+bool lacks_rows(const DataOptions& options);
+
 // Of "rows": what is read of the text once is kept, and opened from then on.
 std::shared_ptr<const RowCache> open_rows(const DataOptions& options, Split split,
                                           const RowNews& news = {});

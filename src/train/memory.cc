@@ -18,7 +18,8 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
   const std::uint64_t vector = parts.chunks.floats() * sizeof(float);
   const std::uint64_t slots = Optimizer(config.optimizer).slots();
   const std::uint64_t train = parts.data.memory_bytes;
-  const std::uint64_t test = estimate_dataset(config.data, Split::kTest).memory_bytes;
+  const bool unnamed = lacks_rows(config.data);  // rows are mapped, not held
+  const std::uint64_t test = unnamed ? 0 : estimate_dataset(config.data, Split::kTest).memory_bytes;
   if (trains_rows(config)) {  // a row has 8 bytes, whatever the optimizer keeps
     return {{"local", 1, 2 * vector, 0, 0, 0, kProgram}};
   }
@@ -39,9 +40,11 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
   }
   if (exchanges_rows(config)) {
     // A share's rows are few beside the table. While a version is tested or saved, the rows that
-    // later steps touch are kept as they were: with their numbers, and some of them twice.
-    const auto rows = open_rows(config.data, Split::kTrain);
-    const std::uint64_t touched = std::min(parts.chunks.floats(), rows->info().keys);
+    // later steps touch are kept as they were: with their numbers, and some of them twice. These
+    // are as many as the data has keys, and all of the table at most.
+    const std::uint64_t table = parts.chunks.floats();
+    const std::uint64_t touched =
+        unnamed ? table : std::min(table, open_rows(config.data, Split::kTrain)->info().keys);
     return {{"chief", 1, 0, 0, 0, 0, kProgram},
             {"server", config.servers, (2 * vector + 12 * touched) / config.servers, 0, 0, 0,
              2 * kProgram},

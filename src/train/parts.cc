@@ -48,8 +48,17 @@ RowDeal deal_rows(const RunParts& parts) {
   return {parts.chunks.floats(), parts.chunks.servers()};
 }
 
+void check_batch(const RunConfig& config, const DatasetInfo& data) {
+  if (config.batch <= data.examples) return;
+  throw ConfigError("--batch {} is larger than the training set ({}, examples: {}): use {} or less",
+                    config.batch, data.name, data.examples, data.examples);
+}
+
 RunParts make_parts(const RunConfig& config) {
-  const DatasetInfo data = estimate_dataset(config.data, Split::kTrain);
+  return make_parts(config, estimate_dataset(config.data, Split::kTrain));
+}
+
+RunParts make_parts(const RunConfig& config, const DatasetInfo& data) {
   const std::uint64_t batch = std::min(config.batch, data.examples);
   const Grid grid{data.examples, batch, config.tile > 0 ? config.tile : default_tile(batch)};
   auto model = make_model(config, data);

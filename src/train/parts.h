@@ -35,6 +35,11 @@ struct RunParts {
 };
 // Reads the headers of the data. Throws DataError, ConfigError.
 RunParts make_parts(const RunConfig& config);
+// The same, of data that are known to be like this.
+RunParts make_parts(const RunConfig& config, const DatasetInfo& data);
+
+// Throws ConfigError when a step has more examples than there are.
+void check_batch(const RunConfig& config, const DatasetInfo& data);
 
 // Whether workers and servers exchange rows of a table by key (sparse data), and how they are
 // dealt then. There is one chunk per server.

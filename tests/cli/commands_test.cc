@@ -96,6 +96,19 @@ TEST_F(Commands, InspectShowsARecipeWithAllItsSettings) {
   EXPECT_EQ(object["config"]["rate"], "0.5");
 }
 
+TEST_F(Commands, SparseRowsNeedNoFileToBeEstimated) {
+  actions_.estimate = [](const RunConfig& config) {
+    return nlohmann::json{{"parameters", config.data.rows.format.bits}};
+  };
+  EXPECT_THAT(output_of({"inspect", "clicks"}), HasSubstr("parameters  26"));
+  EXPECT_THAT(output_of({"train", "clicks", "--bits", "12", "--dry-run"}),
+              HasSubstr("parameters  12"));
+  EXPECT_THAT(message_of<ConfigError>([&] {
+                output_of({"train", "clicks"});
+              }),
+              HasSubstr("--data rows needs --data-file"));
+}
+
 // A run directory with two checkpoints.
 class InspectRun : public Commands {
  protected:

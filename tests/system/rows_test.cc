@@ -371,6 +371,12 @@ TEST_F(RowsRun, BadLinesAreCountedOrEndTheRun) {
   EXPECT_FALSE(std::filesystem::exists(path("none")));
 }
 
+TEST_F(RowsRun, TheTableIsInspectedWithoutData) {
+  const Result inspected = paceline({"inspect", "clicks"});
+  EXPECT_EQ(inspected.code, 0);
+  EXPECT_THAT(inspected.output, AllOf(HasSubstr("67,108,865"), HasSubstr("--data-file")));
+}
+
 TEST_F(RowsRun, SaysWhatIsMissing) {
   const Result no_file = paceline({"train", "clicks"});
   EXPECT_EQ(no_file.code, 2);

@@ -59,7 +59,7 @@ nlohmann::json needs(const RunConfig& config, const Session& session) {
 void inspect_recipe(const InspectOptions& options, const Session& session) {
   RunConfig config = read_recipe(find_recipe(options.target, session.environment.recipes));
   choose_data_dir(config.data, session.environment);
-  validate(config);
+  validate(config, Purpose::kEstimate);
   const nlohmann::json model = needs(config, session);
   if (options.json) {
     session.out << nlohmann::json{{"config", config_object(config)}, {"needs", model}} << "\n";

@@ -87,7 +87,8 @@ void add_train_command(CLI::App& root, const CommandContext& context) {
       throw ConfigError("train what? Name a recipe: {}",
                         join(recipe_names(context.environment.recipes), ", "));
     }
-    words->options.config = resolve(words->sources, context.environment);
+    words->options.config = resolve(words->sources, context.environment,
+                                    words->options.dry_run ? Purpose::kEstimate : Purpose::kRun);
     context.parsed = words->options;
   });
 }

@@ -65,13 +65,18 @@ class RowsDataset final : public Dataset {
 
 }  // namespace
 
-DatasetInfo rows_info(const RowCache& rows, std::uint64_t limit, const std::string& name) {
+DatasetInfo rows_info(std::uint32_t bits, std::uint64_t examples, const std::string& name) {
   DatasetInfo info;
   info.name = name;
-  info.examples = limit == 0 ? rows.info().rows : std::min(limit, rows.info().rows);
+  info.examples = examples;
   info.classes = 2;
-  info.row_bits = rows.info().bits;
+  info.row_bits = bits;
   return info;
+}
+
+DatasetInfo rows_info(const RowCache& rows, std::uint64_t limit, const std::string& name) {
+  const std::uint64_t all = rows.info().rows;
+  return rows_info(rows.info().bits, limit == 0 ? all : std::min(limit, all), name);
 }
 
 std::unique_ptr<Dataset> make_rows_dataset(std::shared_ptr<const RowCache> rows,

@@ -17,6 +17,7 @@ enum class RowKeys { kThemselves, kPlaces };
 std::unique_ptr<Dataset> make_rows_dataset(std::shared_ptr<const RowCache> rows,
                                            std::uint64_t limit, const std::string& name,
                                            RowKeys keys = RowKeys::kThemselves);
+DatasetInfo rows_info(std::uint32_t bits, std::uint64_t examples, const std::string& name);
 DatasetInfo rows_info(const RowCache& rows, std::uint64_t limit, const std::string& name);
 
 }  // namespace paceline

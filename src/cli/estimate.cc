@@ -1,0 +1,112 @@
+#include "cli/estimate.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "cli/checkpoints.h"
+#include "data/sparse/rows_dataset.h"
+#include "train/memory.h"
+#include "train/parts.h"
+
+namespace paceline {
+namespace {
+
+// The tensors, and what each costs a worker per step on the wire: pushed and pulled, or summed
+// over a ring, or as factors when these are cheaper. Of tables it is what they cost at most.
+nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts) {
+  nlohmann::json tensors = describe_tensors(parts.model->layout());
+  const bool ring = config.exchange == ExchangeKind::kAllReduce;
+  const auto workers = static_cast<double>(config.workers);
+  const auto matrices = parts.model->matrices();
+  const auto factored = choose_factored(matrices, parts.grid.batch, config.workers, config.factors);
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const Tensor& described = parts.model->layout().tensors[i];
+    const auto is_this = [&](const Matrix& matrix) { return matrix.floats == described.floats; };
+    nlohmann::json& tensor = tensors[i];
+    double bytes = tensor["bytes"];
+    bytes *= config.wire == WireFormat::kBf16 ? 0.5 : 1;
+    if (config.exchange == ExchangeKind::kLocal) {
+      bytes = 0;
+    } else {
+      bytes *= 2 * (ring ? (workers - 1) / workers : 1);
+    }
+    const auto matrix = std::find_if(matrices.begin(), matrices.end(), is_this);
+    if (ring && matrix != matrices.end()) {
+      const FactorCost cost =
+          cost_of(*matrix, parts.grid.batch, config.workers, config.factors.link_gbit);
+      const bool chosen = std::any_of(factored.begin(), factored.end(), is_this);
+      tensor["as"] = chosen ? "factors" : "matrix";
+      tensor["matrix_seconds"] = cost.dense_seconds;
+      tensor["factor_seconds"] = cost.factor_seconds;
+      if (chosen) bytes = cost.factor_bytes;
+    }
+    // Only the rows that a step touches: all of them at most.
+    if (config.exchange == ExchangeKind::kPs && described.table) tensor["as"] = "rows";
+    tensor["step_bytes"] = static_cast<std::uint64_t>(bytes);
+  }
+  return tensors;
+}
+
+nlohmann::json describe_servers(const ChunkMap& map) {
+  nlohmann::json servers = nlohmann::json::array();
+  for (std::uint32_t server = 0; server < map.servers(); ++server) {
+    std::uint64_t bytes = 0;
+    const auto chunks = map.chunks_of(server);
+    for (const std::uint32_t chunk : chunks) {
+      bytes += map.floats_of(chunk).size() * sizeof(float);
+    }
+    servers.push_back(
+        {{"name", "server" + std::to_string(server)}, {"chunks", chunks.size()}, {"bytes", bytes}});
+  }
+  return servers;
+}
+
+nlohmann::json describe_roles(const std::vector<RoleMemory>& memory) {
+  nlohmann::json roles = nlohmann::json::array();
+  for (const RoleMemory& role : memory) {
+    roles.push_back({{"name", role.role},
+                     {"count", role.count},
+                     {"parameters_bytes", role.parameters},
+                     {"gradients_bytes", role.gradients},
+                     {"optimizer_bytes", role.state},
+                     {"data_bytes", role.data},
+                     {"each_bytes", role.each()}});
+  }
+  return roles;
+}
+
+// Of rows that nobody has named yet: a step's worth, so that a step can be described.
+DatasetInfo unnamed_rows(const RunConfig& config) {
+  return rows_info(config.data.rows.format.bits, config.batch, "rows/train");
+}
+
+}  // namespace
+
+nlohmann::json estimate_run(const RunConfig& config) {
+  const bool unnamed = lacks_rows(config.data);
+  const RunParts parts = unnamed ? make_parts(config, unnamed_rows(config)) : make_parts(config);
+  check_batch(config, parts.data);
+  const auto memory = estimate_memory(config, parts);
+  nlohmann::json tensors = describe_exchange(config, parts);
+  std::uint64_t step_bytes = 0;
+  for (const nlohmann::json& tensor : tensors) {
+    step_bytes += tensor["step_bytes"].get<std::uint64_t>();
+  }
+  nlohmann::json estimate = {
+      {"model", config.model.name},          {"parameters", parts.chunks.floats()},
+      {"step_bytes_per_worker", step_bytes}, {"memory_bytes", total(memory)},
+      {"tensors", std::move(tensors)},       {"servers", describe_servers(parts.chunks)},
+      {"roles", describe_roles(memory)}};
+  if (unnamed) {
+    estimate["unknown"] = "how many examples and steps there are: name the data with --data-file";
+    return estimate;
+  }
+  estimate["examples"] = parts.data.examples;
+  estimate["steps_per_epoch"] = parts.grid.steps_per_epoch();
+  estimate["tiles_per_step"] = parts.grid.tiles(0);
+  estimate["steps"] = parts.last_version;
+  return estimate;
+}
+
+}  // namespace paceline
