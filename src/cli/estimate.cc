@@ -1,19 +1,24 @@
 #include "cli/estimate.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "cli/checkpoints.h"
 #include "data/sparse/rows_dataset.h"
 #include "train/memory.h"
 #include "train/parts.h"
+#include "train/row_traffic.h"
 
 namespace paceline {
 namespace {
 
 // The tensors, and what each costs a worker per step on the wire: pushed and pulled, or summed
-// over a ring, or as factors when these are cheaper. Of tables it is what they cost at most.
+// over a ring, or as factors when these are cheaper. Of rows by key it is for others to say.
 nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts) {
   nlohmann::json tensors = describe_tensors(parts.model->layout());
   const bool ring = config.exchange == ExchangeKind::kAllReduce;
@@ -41,9 +46,11 @@ nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts)
       tensor["factor_seconds"] = cost.factor_seconds;
       if (chosen) bytes = cost.factor_bytes;
     }
-    // Only the rows that a step touches: all of them at most.
-    if (config.exchange == ExchangeKind::kPs && described.table) tensor["as"] = "rows";
-    tensor["step_bytes"] = static_cast<std::uint64_t>(bytes);
+    if (exchanges_rows(config)) {
+      tensor["as"] = "rows";
+    } else {
+      tensor["step_bytes"] = static_cast<std::uint64_t>(bytes);
+    }
   }
   return tensors;
 }
@@ -76,6 +83,23 @@ nlohmann::json describe_roles(const std::vector<RoleMemory>& memory) {
   return roles;
 }
 
+// Only the rows travel that a share touches: the data tells how many these are.
+void add_row_traffic(const RunConfig& config, const RunParts& parts, nlohmann::json& estimate) {
+  if (lacks_rows(config.data)) {
+    estimate.erase("step_bytes_per_worker");
+    estimate["step_bytes_are"] =
+        fmt::format("about {} for each row of the table that a worker's part of a step touches",
+                    config.wire == WireFormat::kBf16 ? 5.5 : 9.5);
+    return;
+  }
+  const RowTraffic traffic = estimate_row_traffic(config, parts);
+  estimate["step_rows_per_worker"] = std::llround(traffic.rows);
+  estimate["step_bytes_per_worker"] = std::llround(traffic.bytes);
+  estimate["step_bytes_are"] =
+      fmt::format("an estimate: the rows of the table that {} steps of this data touch, on average",
+                  traffic.shares);
+}
+
 // Of rows that nobody has named yet: a step's worth, so that a step can be described.
 DatasetInfo unnamed_rows(const RunConfig& config) {
   return rows_info(config.data.rows.format.bits, config.batch, "rows/train");
@@ -90,16 +114,20 @@ nlohmann::json estimate_run(const RunConfig& config) {
   const auto memory = estimate_memory(config, parts);
   nlohmann::json tensors = describe_exchange(config, parts);
   std::uint64_t step_bytes = 0;
-  for (const nlohmann::json& tensor : tensors) {
-    step_bytes += tensor["step_bytes"].get<std::uint64_t>();
-  }
+  for (const nlohmann::json& tensor : tensors) step_bytes += tensor.value("step_bytes", 0ULL);
   nlohmann::json estimate = {
       {"model", config.model.name},          {"parameters", parts.chunks.floats()},
       {"step_bytes_per_worker", step_bytes}, {"memory_bytes", total(memory)},
       {"tensors", std::move(tensors)},       {"servers", describe_servers(parts.chunks)},
       {"roles", describe_roles(memory)}};
+  if (exchanges_rows(config)) add_row_traffic(config, parts, estimate);
   if (unnamed) {
-    estimate["unknown"] = "how many examples and steps there are: name the data with --data-file";
+    estimate["unknown"] =
+        fmt::format("how many examples and steps there are{}: name the data with --data-file",
+                    exchanges_rows(config) ? ", and how many rows they touch" : "");
+    if (exchanges_rows(config)) {
+      estimate["memory_bytes_are"] = "an upper bound: as if steps touched every row of the table";
+    }
     return estimate;
   }
   estimate["examples"] = parts.data.examples;

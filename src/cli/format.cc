@@ -65,9 +65,12 @@ std::string format_number_of(std::string_view key, double value) {
 std::vector<std::string> by_importance(std::set<std::string> keys) {
   constexpr const char* kFirst[] = {// clang-format off
       "name", "count", "each_bytes",
-      "test_accuracy", "accuracy", "test_auc", "auc", "test_rmse", "rmse", "test_loss", "train_loss", "loss",
-      "version", "epoch", "step", "parameters", "memory_bytes", "examples", "epochs", "data",
-      "steps", "steps_per_epoch", "tiles_per_step", "step_bytes_per_worker",
+      "test_accuracy", "accuracy", "test_auc", "auc", "test_rmse", "rmse",
+      "test_loss", "train_loss", "loss",
+      "version", "epoch", "step", "parameters", "memory_bytes", "memory_bytes_are",
+      "examples", "epochs", "data",
+      "steps", "steps_per_epoch", "tiles_per_step",
+      "step_bytes_per_worker", "step_rows_per_worker", "step_bytes_are",
       "train_seconds", "examples_per_second", "seconds", "workers", "servers",
       "cpu_seconds", "peak_rss_bytes", "bytes_in", "bytes_out",
       "step_seconds", "data_seconds", "forward_seconds", "backward_seconds", "exchange_seconds",

@@ -371,6 +371,29 @@ TEST_F(RowsRun, BadLinesAreCountedOrEndTheRun) {
   EXPECT_FALSE(std::filesystem::exists(path("none")));
 }
 
+TEST_F(RowsRun, WhatTravelsIsWhatADryRunSays) {
+  for (const auto& [name, more] : std::vector<std::pair<std::string, Arguments>>{
+           {"sync", {"--mode", "sync"}},
+           {"bf16", {"--mode", "sync", "--wire", "bf16"}},
+           {"exact", {"--mode", "sync", "--deterministic"}},
+           {"async", {"--mode", "async"}}}) {
+    Arguments arguments = clicks(name, {"--exchange", "ps", "--batch", "500", "--epochs", "8"});
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Result run = paceline(arguments);
+    ASSERT_EQ(run.code, 0) << run.output;
+    double bytes = 0;
+    const nlohmann::json roles = summary(name)["roles"];
+    for (const auto& role : roles) {
+      if (role["role"] != "worker") continue;
+      bytes += role["bytes_in"].get<double>() + role["bytes_out"].get<double>();
+    }
+    arguments.insert(arguments.end(), {"--dry-run", "--json"});
+    const auto estimate = nlohmann::json::parse(paceline(arguments).output)["estimate"];
+    const double shares = estimate["steps"].get<double>() * (name == "async" ? 1 : 2);
+    EXPECT_NEAR(bytes / shares / estimate["step_bytes_per_worker"].get<double>(), 1, 0.1) << name;
+  }
+}
+
 TEST_F(RowsRun, TheTableIsInspectedWithoutData) {
   const Result inspected = paceline({"inspect", "clicks"});
   EXPECT_EQ(inspected.code, 0);
