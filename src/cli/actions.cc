@@ -104,11 +104,23 @@ std::unique_ptr<Model> make_trained(const Loaded& loaded, const DatasetInfo& dat
   return model;
 }
 
-Evaluation evaluate_action(const EvaluateOptions& options) {
-  Loaded loaded = load(options.target);
+// The data of the run, unless others are named.
+DataOptions tested_data(const EvaluateOptions& options, const Loaded& loaded) {
   DataOptions data = loaded.config.data;
   if (!options.data.empty()) data.name = options.data;
   if (!options.data_dir.empty()) data.dir = options.data_dir;
+  if (options.test_file.empty()) return data;
+  if (data.name != "rows") {
+    throw ConfigError("--test-file is for runs on sparse rows, and {} is tested on {}: use --data",
+                      options.target.string(), data.name);
+  }
+  data.text.test_file = options.test_file;
+  return data;
+}
+
+Evaluation evaluate_action(const EvaluateOptions& options) {
+  Loaded loaded = load(options.target);
+  const DataOptions data = tested_data(options, loaded);
   if (is_known(data.name)) {
     require_data_dir(data.dir);
     if (const auto folder = data.dir / data.name; is_complete(known_set(data.name), folder)) {
@@ -118,8 +130,14 @@ Evaluation evaluate_action(const EvaluateOptions& options) {
   const auto dataset = open_dataset(data, Split::kTest, loaded.file.parent_path().parent_path());
   const auto model = make_trained(loaded, dataset->info());
   const TestResult result = test_model(loaded.config.model, *model, *dataset, loaded.parameters);
-  return {loaded.file.string(), dataset->info().name, result.loss.examples, result.loss.mean(),
-          result.accuracy,      result.auc,           result.rmse};
+  Evaluation evaluation{loaded.file.string(), dataset->info().name, result.loss.examples,
+                        result.loss.mean(),   result.accuracy,      result.auc,
+                        result.rmse};
+  if (!options.test_file.empty()) {
+    evaluation.data = options.test_file.string();
+    evaluation.bad_lines = open_rows(data, Split::kTest)->info().bad_lines;
+  }
+  return evaluation;
 }
 
 // What is to be labelled: a line of text each, or images.

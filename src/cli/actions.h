@@ -19,12 +19,13 @@ namespace paceline {
 
 struct Evaluation {
   std::string checkpoint;  // the file that was evaluated
-  std::string data;        // "mnist/test"
+  std::string data;        // "mnist/test", or the file that was named
   std::uint64_t examples = 0;
   double loss = 0;
   std::optional<double> accuracy{};
   std::optional<double> auc{};   // of sparse rows
   std::optional<double> rmse{};  // in the place of accuracy, of models that predict numbers
+  std::uint64_t bad_lines = 0;   // of a file that was named: left out
 };
 
 // Of some examples.

@@ -26,6 +26,7 @@ struct EvaluateOptions {
   std::filesystem::path target;  // run directory or checkpoint
   std::string data;              // empty: what the run was trained on
   std::filesystem::path data_dir;
+  std::filesystem::path test_file;  // of sparse rows; empty: those of the run
   bool json = false;
 };
 

@@ -155,10 +155,11 @@ TEST(CommandLine, MissingAndSuperfluousWordsAreRefused) {
 }
 
 TEST(CommandLine, EvaluatePredictInspectAndBenchAreReadWhole) {
-  const auto evaluate =
-      parse_as<EvaluateOptions>({"evaluate", "runs/a", "--data", "mnist", "--json"});
+  const auto evaluate = parse_as<EvaluateOptions>(
+      {"evaluate", "runs/a", "--data", "mnist", "--test-file", "f", "--json"});
   EXPECT_EQ(evaluate.target, "runs/a");
   EXPECT_EQ(evaluate.data, "mnist");
+  EXPECT_EQ(evaluate.test_file, "f");
   EXPECT_TRUE(evaluate.json);
 
   const auto predict = parse_as<PredictOptions>(

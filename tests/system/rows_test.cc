@@ -92,6 +92,34 @@ TEST_F(RowsRun, IsTestedPredictedAndWrittenDown) {
   EXPECT_THAT(weights, HasSubstr("\nconstant\t"));
 }
 
+TEST_F(RowsRun, IsTestedOnAnotherFile) {
+  ASSERT_EQ(paceline(clicks("run", {})).code, 0);
+  const auto evaluate = [&](const std::string& file) {
+    return paceline(
+        {"evaluate", path("run").string(), "--test-file", path(file).string(), "--json"});
+  };
+  const Result same = evaluate("test.svm");
+  ASSERT_EQ(same.code, 0) << same.output;
+  EXPECT_NEAR(nlohmann::json::parse(same.output)["auc"].get<double>(),
+              summary("run")["test_auc"].get<double>(), 1e-6);
+  write_rows("other.svm", 7000, 7500);
+  write_atomically(path("other.svm"), read_text(path("other.svm")) + "junk\n");
+  std::filesystem::remove(path("train.svm"));  // what is learned does not need it
+  const Result other = evaluate("other.svm");
+  ASSERT_EQ(other.code, 0) << other.output;
+  const auto figures = nlohmann::json::parse(other.output);
+  EXPECT_EQ(figures["examples"], 500);
+  EXPECT_EQ(figures["bad_lines"], 1);
+  EXPECT_EQ(figures["data"], path("other.svm").string());
+  EXPECT_GT(figures["auc"], 0.85);
+  EXPECT_EQ(evaluate("none.svm").code, 3);
+  run("images", {});
+  const Result images =
+      paceline({"evaluate", path("images").string(), "--test-file", path("test.svm").string()});
+  EXPECT_EQ(images.code, 2);
+  EXPECT_THAT(images.output, HasSubstr("--test-file is for runs on sparse rows"));
+}
+
 TEST_F(RowsRun, PredictsRowsWithoutLabelsOfTheFormatItKnows) {
   ASSERT_EQ(paceline(clicks("run", {})).code, 0);
   std::string text;

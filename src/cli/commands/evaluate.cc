@@ -12,6 +12,7 @@ namespace {
 constexpr const char* kEvaluateExamples = R"(Examples:
   paceline evaluate runs/mnist-20240131-120000
   paceline evaluate runs/mnist-20240131-120000 --data fashion-mnist --json
+  paceline evaluate runs/clicks-20240131-120000 --test-file monday.svm
 )";
 
 }  // namespace
@@ -30,6 +31,11 @@ void add_evaluate_command(CLI::App& root, const CommandContext& context) {
       ->option_text("NAME");
   command.add_option("--data-dir", options->data_dir, "where datasets are kept [that of the run]")
       ->option_text("PATH");
+  command
+      .add_option("--test-file", options->test_file,
+                  "of sparse rows: test on another file, folder or pattern of the same format "
+                  "[that of the run]")
+      ->option_text("PATH");
   command.add_flag("--json", options->json, "one JSON object");
 }
 
@@ -42,6 +48,7 @@ void run(const EvaluateOptions& options, const Session& session) {
   if (result.accuracy) object["accuracy"] = *result.accuracy;
   if (result.rmse) object["rmse"] = *result.rmse;
   if (result.auc) object["auc"] = *result.auc;
+  if (result.bad_lines > 0) object["bad_lines"] = result.bad_lines;
   if (options.json) {
     session.out << object << "\n";
   } else {
