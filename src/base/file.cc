@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
@@ -55,6 +56,9 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   if (!in_place_) partial_ += ".partial";
   file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file_ < 0) fail("create", errno);
+  // For whoever wonders whether it was left by a process that is gone; some file systems have no
+  // locks, and then nobody knows.
+  if (!in_place_) ::flock(file_, LOCK_EX | LOCK_NB);
 }
 
 AtomicFile::~AtomicFile() {

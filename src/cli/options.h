@@ -54,8 +54,17 @@ struct DataGetOptions {
 
 struct DataListOptions {
   std::filesystem::path data_dir;
+  std::filesystem::path cache_dir;  // of rows; empty: in the data_dir
   bool json = false;
   bool verify = false;
+};
+
+struct DataCleanOptions {
+  std::vector<std::string> names;  // of files; empty: those of no use
+  bool all = false;
+  bool dry_run = false;
+  std::filesystem::path data_dir;
+  std::filesystem::path cache_dir;  // of rows; empty: in the data_dir
 };
 
 struct BenchOptions {
@@ -82,6 +91,6 @@ struct RoleOptions {
 
 using ParsedCommand = std::variant<ShowText, TrainOptions, EvaluateOptions, PredictOptions,
                                    ExportOptions, InspectOptions, DataGetOptions, DataListOptions,
-                                   BenchOptions, SettingsOptions, RoleOptions>;
+                                   DataCleanOptions, BenchOptions, SettingsOptions, RoleOptions>;
 
 }  // namespace paceline

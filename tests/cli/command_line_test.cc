@@ -36,8 +36,8 @@ std::string refusal(const std::vector<std::string>& words) {
 }
 
 const std::vector<std::vector<std::string>> kCommands = {
-    {"train"},       {"evaluate"},     {"predict"}, {"export"},   {"inspect"}, {"data"},
-    {"data", "get"}, {"data", "list"}, {"bench"},   {"settings"}, {"role"}};
+    {"train"},       {"evaluate"},     {"predict"},       {"export"}, {"inspect"},  {"data"},
+    {"data", "get"}, {"data", "list"}, {"data", "clean"}, {"bench"},  {"settings"}, {"role"}};
 
 std::string help_of(std::vector<std::string> words) {
   words.emplace_back("--help");
@@ -179,6 +179,12 @@ TEST(CommandLine, DataGoesToTheCacheUnlessSaidOtherwise) {
   EXPECT_THAT(get.names, ElementsAre("mnist", "fashion-mnist"));
   EXPECT_EQ(get.data_dir, "/cache");
   EXPECT_EQ(parse_as<DataListOptions>({"data", "list", "--data-dir", "/x"}).data_dir, "/x");
+  EXPECT_EQ(parse_as<DataCleanOptions>({"data", "clean"}).data_dir, "/cache");
+  const auto clean =
+      parse_as<DataCleanOptions>({"data", "clean", "a.rows", "--cache-dir", "/x", "--dry-run"});
+  EXPECT_THAT(clean.names, ElementsAre("a.rows"));
+  EXPECT_EQ(clean.cache_dir, "/x");
+  EXPECT_TRUE(clean.dry_run);
   EXPECT_EQ(parse_as<BenchOptions>({"bench"}).data_dir, "/cache");
   EXPECT_EQ(parse_as<BenchOptions>({"bench", "--data-dir", "/x"}).data_dir, "/x");
 }

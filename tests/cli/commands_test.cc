@@ -13,6 +13,7 @@
 #include "cli/settings.h"
 #include "cli_testing.h"
 #include "data/known_sets.h"
+#include "data/sparse/read_rows.h"
 
 namespace paceline {
 namespace {
@@ -281,10 +282,72 @@ TEST_F(DamagedCache, IsNotTrainedOn) {
   EXPECT_FALSE(std::filesystem::exists(run));
 }
 
+// A cache that is of use, one whose text has changed, and files that are no caches.
+class KeptRows : public Commands {
+ protected:
+  KeptRows() {
+    good_ = read("good.svm");
+    stale_ = read("stale.svm");
+    folder_.write("stale.svm", "1 1:1\n0 2:2\n1 5:1\n");
+    folder_.write("cache/rows/notes.txt", "mine");
+    folder_.write("cache/rows/mine.0123456789abcdef.rows", "not a cache, whatever its name");
+  }
+  std::string read(const std::string& name) {
+    RowSource source;
+    source.files = folder_.write(name, "1 1:1\n0 2:2\n");
+    source.format.bits = 8;
+    source.cache_dir = environment_.cache_dir / "rows";
+    open_rows(source, Split::kTrain);
+    return cache_path(source, Split::kTrain).filename();
+  }
+  std::vector<std::string> left() const { return names_in(environment_.cache_dir / "rows"); }
+
+  std::string good_;
+  std::string stale_;
+};
+
+TEST_F(KeptRows, AreListedWithWhatTheyWereMadeOf) {
+  EXPECT_THAT(
+      output_of({"data", "list"}),
+      AllOf(HasSubstr(good_), HasSubstr("usable"), HasSubstr("good.svm"), HasSubstr("2 rows"),
+            HasSubstr("file changed"), HasSubstr("data clean"), Not(HasSubstr("mine.0123"))));
+  const auto kept = nlohmann::json::parse(output_of({"data", "list", "--json"}))["row_caches"];
+  ASSERT_EQ(kept.size(), 2U);
+  EXPECT_EQ(kept[0]["name"], good_);
+  EXPECT_EQ(kept[0]["rows"], 2);
+  EXPECT_EQ(kept[0]["files"][0], (folder_.path() / "good.svm").string());
+  EXPECT_EQ(kept[1]["state"], "file changed");
+}
+
+TEST_F(KeptRows, AreRemovedWhenTheyAreOfNoUse) {
+  EXPECT_THAT(output_of({"data", "clean", "--dry-run"}), HasSubstr("would remove"));
+  EXPECT_EQ(left().size(), 4U);
+  EXPECT_THAT(output_of({"data", "clean"}),
+              AllOf(HasSubstr("removed " + (environment_.cache_dir / "rows" / stale_).string()),
+                    HasSubstr("file changed"), Not(HasSubstr(good_))));
+  EXPECT_THAT(left(),
+              testing::UnorderedElementsAre(good_, "mine.0123456789abcdef.rows", "notes.txt"));
+  EXPECT_THAT(output_of({"data", "clean"}), HasSubstr("nothing to remove"));
+}
+
+TEST_F(KeptRows, AreRemovedByNameOrAllTogether) {
+  EXPECT_THAT(message_of<ConfigError>([&] {
+                output_of({"data", "clean", good_, "notes.txt"});
+              }),
+              HasSubstr("there is no cache of rows 'notes.txt'"));
+  EXPECT_EQ(left().size(), 4U);
+  output_of({"data", "clean", good_});
+  EXPECT_EQ(left().size(), 3U);
+  output_of({"data", "clean", "--all"});
+  EXPECT_THAT(left(), testing::UnorderedElementsAre("mine.0123456789abcdef.rows", "notes.txt"));
+}
+
 TEST_F(Commands, DataNeedsAPlace) {
   environment_.cache_dir.clear();
-  for (const auto& words :
-       {std::vector<std::string>{"data", "list"}, {"data", "get", "mnist"}, {"bench", "softmax"}}) {
+  for (const auto& words : {std::vector<std::string>{"data", "list"},
+                            {"data", "get", "mnist"},
+                            {"data", "clean"},
+                            {"bench", "softmax"}}) {
     EXPECT_THAT(message_of<ConfigError>([&] { output_of(words); }), HasSubstr("--data-dir"));
   }
   actions_.bench = [](const BenchOptions&, std::ostream& out) { out << "figures"; };

@@ -1,7 +1,5 @@
 #include "data/sparse/read_rows.h"
 
-#include <sys/stat.h>
-
 #include <array>
 #include <condition_variable>
 #include <deque>
@@ -13,6 +11,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "data/sparse/row_origin.h"
 #include "data/sparse/text_lines.h"
 
 namespace paceline {
@@ -124,23 +123,6 @@ class Parsers {
   std::vector<std::thread> threads_;
 };
 
-// What the rows depend on.
-std::string described(const std::vector<fs::path>& files, const RowFormatOptions& format,
-                      double test_share) {
-  std::string text = fmt::format("{} {} bits {} test {}\n", name_of(format.format),
-                                 format.target == RowTarget::kClass ? "classes" : "numbers",
-                                 format.bits, test_share);
-  for (const fs::path& file : files) {
-    struct stat status {};
-    if (::stat(file.c_str(), &status) != 0) {
-      throw DataError("cannot read {}: {}", file.string(), errno_text(errno));
-    }
-    text += fmt::format("{} {} {}.{:09}\n", fs::absolute(file).string(), status.st_size,
-                        status.st_mtim.tv_sec, status.st_mtim.tv_nsec);
-  }
-  return text;
-}
-
 RowFormatOptions settled(const RowSource& source, const std::vector<fs::path>& files) {
   RowFormatOptions format = source.format;
   if (format.format != RowFormat::kAuto) return format;
@@ -158,7 +140,7 @@ class CacheBuilder {
                const RowFormatOptions& format, const RowNews& news)
       : source_(source), files_(files), format_(format), news_(news), parser_(format) {}
 
-  void build(const std::string& described) {
+  void build(const std::string& origin) {
     std::vector<std::unique_ptr<RowCacheWriter>> writers;
     const TimePoint begun = Clock::now();
     for (const Split split : splits()) {
@@ -184,7 +166,7 @@ class CacheBuilder {
           split == Split::kTest ? " to test on: raise --test-share, or name a --test-file" : "");
     }
     RowCacheInfo info;
-    info.source = described;
+    info.source = origin;
     info.bits = format_.bits;
     info.bad_lines = bad_;
     for (const auto& writer : writers) writer->commit(info);
@@ -240,13 +222,13 @@ class CacheBuilder {
 };
 
 // Nothing when there is none that can be used.
-std::shared_ptr<const RowCache> find_cache(const fs::path& path, const std::string& described,
+std::shared_ptr<const RowCache> find_cache(const fs::path& path, const std::string& origin,
                                            const RowNews& news) {
   std::error_code error;
   if (!fs::exists(path, error)) return nullptr;
   try {
     auto cache = std::make_shared<const RowCache>(path);
-    if (cache->info().source == described) return cache;
+    if (cache->info().source == origin) return cache;
   } catch (const DataError& unusable) {
     news.warning(fmt::format("{} It is made again", unusable.what()));
   }
@@ -275,7 +257,7 @@ std::shared_ptr<const RowCache> open_rows(const RowSource& source, Split split,
                                           const RowNews& news) {
   const std::vector<fs::path> files = files_of(source.files);
   const RowFormatOptions format = settled(source, files);
-  const std::string made_of = described(files, format, source.test_share);
+  const std::string made_of = origin_of(files, format, source.test_share);
   const fs::path path = cache_path(source, split);
   if (auto cache = find_cache(path, made_of, news)) {
     if (cache->info().bad_lines > source.most_bad) {

@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -157,6 +158,12 @@ void RowCacheWriter::commit(RowCacheInfo info) {
 }
 
 // ---- reading -----------------------------------------------------------------------------
+
+bool begins_as_row_cache(const fs::path& path) {
+  std::array<char, sizeof Head::magic> magic{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(magic.data(), magic.size()) && magic == Head().magic;
+}
 
 RowCache::RowCache(const fs::path& path) : path_(path), file_(path) {
   const std::span<const std::byte> bytes = file_.bytes();

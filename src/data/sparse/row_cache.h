@@ -50,6 +50,9 @@ class RowCacheWriter {
   std::unique_ptr<Impl> impl_;
 };
 
+// Whether a file has the first bytes of one; it may be damaged, or of another version.
+bool begins_as_row_cache(const std::filesystem::path& path);
+
 // Any number of threads at once.
 class RowCache {
  public:
