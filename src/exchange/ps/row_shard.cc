@@ -17,22 +17,9 @@ Payload payload_of(std::span<const float> values) {
   return {std::as_const(*buffer).bytes(), buffer};
 }
 
-// Calls work(place in a, place in b) where the two, both ascending, have the same row.
-template <typename Work>
-void for_common(RowNumbers a, RowNumbers b, const Work& work) {
-  std::size_t i = 0;
-  std::size_t j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (a[i] == b[j]) work(i, j);
-    const bool next_a = a[i] <= b[j];
-    const bool next_b = b[j] <= a[i];
-    i += next_a ? 1 : 0;
-    j += next_b ? 1 : 0;
-  }
-}
-
 }  // namespace
 
+// In sync mode the version before the newest is kept: to compute a share again needs it.
 RowShard::RowShard(const RowDeal& deal, std::uint32_t server, RowShardOptions options,
                    const Schedule& schedule)
     : deal_(deal),
@@ -42,7 +29,8 @@ RowShard::RowShard(const RowDeal& deal, std::uint32_t server, RowShardOptions op
       table_(deal.rows_each()),
       update_(options_.optimizer),
       rule_(row_rule(options_.optimizer, schedule.rate(0))),
-      version_(options_.version) {}
+      history_(options_.version, options_.mode == Mode::kSync),
+      step_(options_.deterministic) {}
 
 void RowShard::load_vector(std::uint64_t vector, Key first, std::span<const float> values) {
   const bool ftrl = options_.optimizer.kind == OptimizerKind::kFtrl;
@@ -66,143 +54,46 @@ Gradient RowShard::landing(ClientId client, const wire::Push& push, Range tiles)
   }
   const std::shared_ptr<const Rows> rows = std::move(request->second.rows);
   requests_.erase(request);
-  const std::size_t nodes = options_.deterministic ? tree_nodes(tiles).size() : 1;
+  const std::size_t nodes = step_.deterministic() ? tree_nodes(tiles).size() : 1;
   return {std::make_shared<Buffer>(nodes * rows->size() * sizeof(float)), rows};
 }
 
 void RowShard::accumulate(std::uint32_t, bool first, Range tiles, Gradient gradient) {
-  if (first) {
-    sums_.clear();
-    collected_.clear();
-  }
-  if (options_.deterministic) {
-    collected_.push_back({tiles, std::move(gradient)});
-  } else {
-    sums_.add(*gradient.rows, gradient.values->as_floats());
-  }
+  if (first) step_.clear();
+  step_.add(tiles, std::move(gradient));
 }
 
-// With --deterministic the tree is built when all of its rows are known: a row that a tile does
-// not touch has a gradient of zero there, whoever computed the tile.
-const RowSums& RowShard::summed(std::uint64_t step) {
-  if (collected_.empty()) return sums_;
-  Rows rows;
-  for (const Collected& one : collected_) rows = joined(rows, *one.gradient.rows);
-  TreeSum tree(rows.size());
-  std::vector<float> values(rows.size());
-  for (const Collected& one : collected_) {
-    std::span<const float> rest = one.gradient.values->as_floats();
-    for (const Range& node : tree_nodes(one.tiles)) {
-      std::ranges::fill(values, 0.0F);
-      for_common(rows, *one.gradient.rows,
-                 [&](std::size_t to, std::size_t from) { values[to] = rest[from]; });
-      tree.add(node, values);
-      rest = rest.subspan(one.gradient.rows->size());
-    }
-  }
-  tree.root(options_.grid.tiles(step), values);
-  collected_.clear();
-  sums_.clear();
-  sums_.add(rows, values);
-  return sums_;
+const RowSums& RowShard::sums(std::uint64_t step) {
+  return step_.sums(options_.grid.tiles(step));
 }
 
 bool RowShard::is_finite(std::uint32_t, std::uint64_t step) {
-  return all_finite(summed(step).values());
+  return all_finite(sums(step).values());
 }
 
 Norm RowShard::measure(std::uint64_t step) {
-  return options_.rules.measure(summed(step).values());
+  return options_.rules.measure(sums(step).values());
 }
 
 void RowShard::apply(const Apply& apply, const Gradient& gradient) {
-  Step step = spare();
-  step.version = version_;
+  RowHistory::Step step = history_.begin();
   if (apply.scale != 0) {
-    std::span<const float> sums;
+    std::span<const float> values;
     RowNumbers rows;
     if (gradient.values) {
-      sums = gradient.values->as_floats();
+      values = gradient.values->as_floats();
       rows = *gradient.rows;
     } else {
-      sums = summed(apply.step).values();
-      rows = sums_.rows();
+      const RowSums& sums = this->sums(apply.step);
+      values = sums.values();
+      rows = sums.rows();
     }
     step.rows.assign(rows.begin(), rows.end());
     const double rate = schedule_.rate(static_cast<double>(apply.examples_before));
     update_.apply({rate, apply.scale * options_.rules.sum_factor / apply.weight, apply.version},
-                  rows, sums, table_.rows(), step.before);
+                  rows, values, table_.rows(), step.before);
   }
-  steps_.push_back(std::move(step));
-  version_ = apply.version;
-  forget_unneeded();
-  join_steps();
-}
-
-RowShard::Step RowShard::spare() {
-  if (spare_steps_.empty()) return {};
-  Step step = std::move(spare_steps_.back());
-  spare_steps_.pop_back();
-  step.rows.clear();
-  step.before.clear();
-  return step;
-}
-
-// ---- versions --------------------------------------------------------------------------
-
-void RowShard::release(std::uint64_t version) {
-  pinned_.erase(version);
-  forget_unneeded();
-}
-
-// In sync mode the version before the newest is kept: to compute a share again needs it.
-void RowShard::forget_unneeded() {
-  std::uint64_t oldest = version_ - (options_.mode == Mode::kSync && version_ > 0 ? 1 : 0);
-  if (!pinned_.empty()) oldest = std::min(oldest, *pinned_.begin());
-  while (!steps_.empty() && steps_.front().version < oldest) {
-    if (spare_steps_.size() < 2) spare_steps_.push_back(std::move(steps_.front()));
-    steps_.pop_front();
-  }
-}
-
-// Neighbours of about the same size become one, unless the version between them is kept: so the
-// lists are few, and a row costs a few copies however long a version is pinned.
-void RowShard::join_steps() {
-  const bool keeps_last = options_.mode == Mode::kSync;
-  if (steps_.size() < (keeps_last ? 3U : 2U)) return;
-  for (std::size_t at = steps_.size() - (keeps_last ? 2 : 1); at > 0; --at) {
-    Step& older = steps_[at - 1];
-    Step& newer = steps_[at];
-    if (pinned_.contains(newer.version) || older.rows.size() > 2 * newer.rows.size()) return;
-    Step both = spare();
-    both.version = older.version;
-    both.rows = joined(older.rows, newer.rows);
-    both.before.resize(both.rows.size());
-    const auto take = [&](const Step& from) {
-      for_common(both.rows, from.rows,
-                 [&](std::size_t to, std::size_t i) { both.before[to] = from.before[i]; });
-    };
-    take(newer);
-    take(older);  // what was before both
-    older = std::move(both);
-    steps_.erase(steps_.begin() + static_cast<std::ptrdiff_t>(at));
-  }
-}
-
-std::uint64_t RowShard::rows_kept() const {
-  std::uint64_t rows = 0;
-  for (const Step& step : steps_) rows += step.rows.size();
-  return rows;
-}
-
-// Calls each(step) for the steps since `version`, newest first.
-template <typename Undo>
-void RowShard::undo(std::uint64_t version, const Undo& each) const {
-  PACELINE_CHECK(version <= version_ &&
-                 (version == version_ || (!steps_.empty() && steps_.front().version <= version)));
-  for (auto step = steps_.rbegin(); step != steps_.rend() && step->version >= version; ++step) {
-    each(*step);
-  }
+  history_.end(std::move(step), apply.version);
 }
 
 // ---- readers ---------------------------------------------------------------------------
@@ -262,10 +153,7 @@ Holding::Answer RowShard::answer(const SendParams& send) {
 std::vector<float> RowShard::weights(std::uint64_t version, RowNumbers rows) const {
   std::vector<TableRow> found(rows.size());
   read_rows(table_.rows(), rows, found);
-  undo(version, [&](const Step& step) {
-    for_common(rows, step.rows,
-               [&](std::size_t to, std::size_t from) { found[to] = step.before[from]; });
-  });
+  history_.undo(version, rows, found);
   std::vector<float> weights(rows.size());
   weights_of(rule_, found, weights);
   return weights;
@@ -277,12 +165,7 @@ std::vector<float> RowShard::part(std::uint64_t version, std::uint64_t vector, R
       std::min((keys.end + deal_.servers() - 1) / deal_.servers(), deal_.rows_each()));
   const auto here = table_.rows().subspan(first, last - first);
   std::vector<TableRow> rows(here.begin(), here.end());
-  undo(version, [&](const Step& step) {
-    const auto begin = std::ranges::lower_bound(step.rows, first);
-    for (auto row = begin; row != step.rows.end() && *row < last; ++row) {
-      rows[*row - first] = step.before[static_cast<std::size_t>(row - step.rows.begin())];
-    }
-  });
+  history_.undo(version, first, rows);
   std::vector<float> values(rows.size());
   if (vector == 0) {
     weights_of(rule_, rows, values);

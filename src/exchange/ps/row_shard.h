@@ -1,20 +1,15 @@
 // One server's part of a table: rows by number (row_deal.h), each with its weight and what the
-// optimizer keeps, and the gradient sums of the open step.
-//
-// The table is changed in place. Older versions that somebody may still ask for are what it is
-// now with steps undone: of the steps since, the rows that they touched are kept as they were.
-// Steps between which nobody asks are kept as one, so that a row is kept a few times at most.
+// optimizer keeps. The table is changed in place; row_history.h has the versions before, row_step.h
+// the gradient sums of the open step.
 //
 // A reader names rows, or a part of the table, or test rows: these are scored here, by the keys
 // that are here, so that a test moves scores and not the table.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <vector>
 
@@ -23,6 +18,8 @@
 #include "data/sparse/touched.h"
 #include "exchange/options.h"
 #include "exchange/ps/holding.h"
+#include "exchange/ps/row_history.h"
+#include "exchange/ps/row_step.h"
 #include "exchange/row_deal.h"
 #include "optim/rows/row_sums.h"
 #include "optim/rows/row_table.h"
@@ -45,7 +42,7 @@ class RowShard final : public Holding {
   RowShard(const RowDeal& deal, std::uint32_t server, RowShardOptions options,
            const Schedule& schedule);
 
-  std::uint64_t version() const { return version_; }
+  std::uint64_t version() const { return history_.version(); }
   std::span<TableRow> table() { return table_.rows(); }
   // Values for keys from `first` on, of which those of this server are taken.
   void load_vector(std::uint64_t vector, Key first, std::span<const float> values);
@@ -58,15 +55,15 @@ class RowShard final : public Holding {
   bool is_finite(std::uint32_t chunk, std::uint64_t step) override;
   Norm measure(std::uint64_t step) override;
   void apply(const Apply& apply, const Gradient& gradient) override;
-  void pin(std::uint64_t version) override { pinned_.insert(version); }
-  void release(std::uint64_t version) override;
+  void pin(std::uint64_t version) override { history_.pin(version); }
+  void release(std::uint64_t version) override { history_.release(version); }
   Answer answer(const SendParams& send) override;
 
   // Of a version that is kept. Several threads may read at once.
   std::vector<float> weights(std::uint64_t version, RowNumbers rows) const;
   // Of vector 0, the weights, or of what the optimizer keeps: the values of the keys held here.
   std::vector<float> part(std::uint64_t version, std::uint64_t vector, Range keys) const;
-  std::uint64_t rows_kept() const;  // to undo steps
+  std::uint64_t rows_kept() const { return history_.rows_kept(); }  // to undo steps
 
  private:
   using Rows = std::vector<std::uint32_t>;
@@ -75,22 +72,8 @@ class RowShard final : public Holding {
     std::optional<wire::Rows> part;    // or
     Range tests;
   };
-  struct Step {                 // that was applied, or several
-    std::uint64_t version = 0;  // they led from
-    Rows rows;
-    std::vector<TableRow> before;
-  };
-  struct Collected {  // with --deterministic
-    Range tiles;
-    Gradient gradient;
-  };
 
-  const RowSums& summed(std::uint64_t step);
-  Step spare();
-  void forget_unneeded();
-  void join_steps();
-  template <typename Undo>
-  void undo(std::uint64_t version, const Undo& undo) const;
+  const RowSums& sums(std::uint64_t step);
   std::vector<float> scores(std::uint64_t version, Range tests);
 
   RowDeal deal_;
@@ -100,13 +83,9 @@ class RowShard final : public Holding {
   RowTable table_;
   RowUpdate update_;
   RowRule rule_;  // that weights follow from; ftrl has one rate for a whole run
-  std::uint64_t version_;
-  std::deque<Step> steps_;
-  std::vector<Step> spare_steps_;  // for their memory
-  std::set<std::uint64_t> pinned_;
+  RowHistory history_;
+  RowStep step_;
   std::map<std::pair<ClientId, std::uint64_t>, Request> requests_;  // by ticket
-  RowSums sums_;
-  std::vector<Collected> collected_;
   TouchedKeys touched_;
 };
 

@@ -35,6 +35,20 @@ class RowSums {
 // All rows that are in one list or the other.
 std::vector<std::uint32_t> joined(RowNumbers a, RowNumbers b);
 
+// Calls work(place in a, place in b) where the two have the same row.
+template <typename Work>
+void for_common(RowNumbers a, RowNumbers b, const Work& work) {
+  std::size_t i = 0;
+  std::size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (a[i] == b[j]) work(i, j);
+    const bool next_a = a[i] <= b[j];
+    const bool next_b = b[j] <= a[i];
+    i += next_a ? 1 : 0;
+    j += next_b ? 1 : 0;
+  }
+}
+
 void read_rows(std::span<const TableRow> table, RowNumbers rows, std::span<TableRow> out);
 
 // Applies the optimizer (sgd, adagrad or ftrl) to these rows.
