@@ -3,6 +3,8 @@
 #include <initializer_list>
 
 #include "base/error.h"
+#include "train/parts.h"
+#include "train/run.h"
 
 namespace paceline {
 namespace {
@@ -25,6 +27,23 @@ void refuse_unless(const NamedSettings& named, bool used, std::initializer_list<
   }
 }
 
+// Threads that learn row by row take a row after the other, with no step whose gradients would be
+// added up, no shares and nothing that is read ahead.
+void check_row_by_row(const RunConfig& c, const NamedSettings& named) {
+  if (!trains_rows(c) || c.mode == Mode::kSync) return;
+  for (const char* key : {"tile", "loader-depth", "loader-threads", "reduction", "sum-factor"}) {
+    const auto found = named.find(key);
+    if (found == named.end()) continue;
+    const std::string& words = found->second;
+    const bool is_flag = words.starts_with("--");
+    // A recipe says how gradients combine for runs in other modes, too.
+    if (!is_flag && (found->first == "reduction" || found->first == "sum-factor")) continue;
+    throw ConfigError(
+        "{} has no effect when threads learn sparse rows one by one: leave it out, or choose {}",
+        words, is_flag ? "--mode sync" : "mode sync");
+  }
+}
+
 }  // namespace
 
 void check_idle(const RunConfig& c, const NamedSettings& named) {
@@ -37,9 +56,15 @@ void check_idle(const RunConfig& c, const NamedSettings& named) {
   refuse_unless(named, c.mode == Mode::kSsp, {"staleness"}, "--mode ssp");
   refuse_unless(named, c.mode != Mode::kSync, {"lease-block", "worker-eval"},
                 "--mode async or --mode ssp");
-  refuse_unless(named, c.exchange != ExchangeKind::kLocal, {"transport", "listen", "port", "wire"},
+  refuse_unless(named, c.exchange != ExchangeKind::kLocal,
+                {"transport", "listen", "port", "wire", "heartbeat", "member-timeout", "deadline",
+                 "start-timeout"},
                 "--exchange ps or --exchange allreduce");
-  refuse_unless(named, c.exchange == ExchangeKind::kPs, {"servers"}, "--exchange ps");
+  refuse_unless(named, c.exchange == ExchangeKind::kPs, {"servers", "lease-block", "worker-eval"},
+                "--exchange ps");
+  refuse_unless(named, !trains_rows(c), {"spin"}, "--exchange ps or --transfer dense");
+  refuse_unless(named, !exchanges_rows(c), {"worker-eval"}, "--transfer dense");
+  check_row_by_row(c, named);
   refuse_unless(named, c.exchange == ExchangeKind::kPs || c.data.name == "rows", {"transfer"},
                 "--exchange ps or --data rows");
   refuse_unless(named, c.exchange == ExchangeKind::kAllReduce, {"factors", "link-gbit"},

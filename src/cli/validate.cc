@@ -102,6 +102,7 @@ void check_rows(const RunConfig& c) {
   if (exchanges_rows(c) || c.mode == Mode::kSync) return;
   if (c.clip > 0) refuse("--clip");
   if (c.nonfinite == Nonfinite::kSkip) refuse("--nonfinite skip");
+  if (c.nonfinite == Nonfinite::kIgnore) refuse("--nonfinite ignore");
 }
 
 void check_frozen(const RunConfig& c) {

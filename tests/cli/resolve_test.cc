@@ -232,6 +232,65 @@ INSTANTIATE_TEST_SUITE_P(
             "--member-timeout 10s must be at least four times --heartbeat 6s: otherwise a "
             "late heartbeat kills a role"}));
 
+// Of a run on sparse rows by threads, as --exchange local has it.
+class RowThreads : public Resolve {
+ protected:
+  std::string refusal_of(const std::string& mode, const Flags& more) {
+    Flags flags = {{"data", "rows"},      {"data-file", "x"},    {"model", "logistic"},
+                   {"exchange", "local"}, {"optimizer", "ftrl"}, {"mode", mode}};
+    flags.insert(more.begin(), more.end());
+    return refusal(flags);
+  }
+};
+
+TEST_F(RowThreads, RefuseWhatHasNoEffectRowByRow) {
+  const Flags idle = {{"tile", "8"},
+                      {"loader-depth", "2"},
+                      {"loader-threads", "2"},
+                      {"reduction", "mean"},
+                      {"sum-factor", "2"}};
+  for (const auto& [key, value] : idle) {
+    EXPECT_EQ(refusal_of("async", {{key, value}}),
+              "--" + key +
+                  " has no effect when threads learn sparse rows one by one: leave it out, or "
+                  "choose --mode sync");
+  }
+  EXPECT_EQ(refusal_of("async", {{"nonfinite", "ignore"}}),
+            "--nonfinite ignore has no meaning when threads learn sparse rows one by one: leave it "
+            "out, or choose --mode sync");
+  EXPECT_EQ(refusal_of("async", {{"lease-block", "1"}}),
+            "--lease-block has no effect without --exchange ps");
+  EXPECT_EQ(refusal_of("async", {{"worker-eval", "false"}}),
+            "--worker-eval has no effect without --exchange ps");
+}
+
+TEST_F(RowThreads, RefuseWhatConcernsProcesses) {
+  for (const char* mode : {"sync", "async"}) {
+    for (const char* key : {"heartbeat", "member-timeout", "deadline", "start-timeout"}) {
+      EXPECT_EQ(
+          refusal_of(mode, {{key, key == std::string("heartbeat") ? "1s" : "20s"}}),
+          std::string("--") + key + " has no effect without --exchange ps or --exchange allreduce");
+    }
+    EXPECT_EQ(refusal_of(mode, {{"spin", "1ms"}}),
+              "--spin has no effect without --exchange ps or --transfer dense");
+  }
+}
+
+TEST_F(RowThreads, TakeSharesAndTheirSizesStepByStep) {
+  const Flags flags = {{"data", "rows"},      {"data-file", "x"},    {"model", "logistic"},
+                       {"exchange", "local"}, {"optimizer", "ftrl"}, {"mode", "sync"},
+                       {"tile", "8"},         {"loader-depth", "2"}, {"reduction", "sum"}};
+  EXPECT_EQ(with("", flags).tile, 8U);
+}
+
+// What a recipe says of steps is for those who choose another mode.
+TEST_F(RowThreads, AcceptARecipeWithAReduction) {
+  folder_.write("recipes/rows.toml",
+                "schema = 1\ndata = \"rows\"\nmodel = \"logistic\"\noptimizer = \"ftrl\"\n"
+                "exchange = \"local\"\nmode = \"async\"\nreduction = \"sum\"\n");
+  EXPECT_EQ(with("rows", {{"data-file", "x"}}).mode, Mode::kAsync);
+}
+
 TEST_F(Resolve, AcceptsWhatGoesTogether) {
   EXPECT_EQ(with("", {{"mode", "ssp"}, {"staleness", "0"}}).staleness, 0U);
   EXPECT_TRUE(with("", {{"deterministic", "true"}, {"exchange", "local"}}).deterministic);
