@@ -405,10 +405,11 @@ void Chief::save(const SaveCheckpoint& checkpoint) {
         [this](std::uint64_t version, const std::optional<Saver::Failure>& failure) {
           loop_.post([this, version, failure] {
             if (!failure) return carry_out(core_->saved(version));
-            const std::string sentence = fmt::format(
-                "the checkpoint of version {} could not be written: {}", version, failure->reason);
-            journal_.warning(sentence);
-            carry_out(core_->save_failed(version, sentence, failure->code));
+            if (!failure->server_lost) return save_failed(version, *failure);
+            // That line of ours ends as well, and says better what has happened.
+            save_failure_ = loop_.after(kPatience, [this, version, failure] {
+              if (!ended_) save_failed(version, *failure);
+            });
           });
         });
   }
@@ -418,6 +419,13 @@ void Chief::save(const SaveCheckpoint& checkpoint) {
     info.examples = core_->examples_done();
   }
   saver_->save(std::move(info));
+}
+
+void Chief::save_failed(std::uint64_t version, const Saver::Failure& failure) {
+  const std::string sentence =
+      fmt::format("the checkpoint of version {} could not be written: {}", version, failure.reason);
+  journal_.warning(sentence);
+  carry_out(core_->save_failed(version, sentence, failure.code));
 }
 
 void Chief::end(const RunEnded& ended) {

@@ -52,6 +52,7 @@ class Chief {
   void look_for_latecomers();
   std::string silences() const;
   void save(const SaveCheckpoint& checkpoint);
+  void save_failed(std::uint64_t version, const Saver::Failure& failure);
   void end(const RunEnded& ended);
   bool all_gone() const;
   nlohmann::json figures_by_role() const;
@@ -69,6 +70,7 @@ class Chief {
   Loop::Token hurry_;
   bool hurrying_ = false;
   Loop::Token leave_;
+  Loop::Token save_failure_;  // that waits for a better explanation
   std::optional<RunEnded> ended_;
   TimePoint opened_;  // to members
   TimePoint progressed_;

@@ -49,6 +49,9 @@ class EvaluatorRole {
       member_.tell(stop_word(error));
       member_.leave(error.what());
       throw;
+    } catch (const ServerLost& error) {
+      member_.leave_without(error);
+      throw;
     } catch (const Error& error) {
       if (const auto reason = member_.lost()) throw CommError("{}", *reason);
       member_.leave(error.what());

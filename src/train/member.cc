@@ -1,5 +1,6 @@
 #include "train/member.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include "base/error.h"
@@ -9,6 +10,13 @@
 #include "train/parts.h"
 
 namespace paceline {
+namespace {
+
+// For the chief to find that a server is gone: its line to it ends at the same time as ours, and
+// it may be a while until it runs.
+constexpr Duration kChiefsTurn = std::chrono::seconds(2);
+
+}  // namespace
 
 ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
                               const std::string& address) {
@@ -140,6 +148,19 @@ void Member::leave(const std::string& error) {
   }
 }
 
+// Or has lost the chief, or is to end for another reason.
+bool Member::is_dismissed_within(Duration patience) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, patience, [this] {
+    return lost_ || interrupted_ ||
+           std::ranges::find(words_, wire::GOODBYE, &ChiefWord::type) != words_.end();
+  });
+}
+
+void Member::leave_without(const ServerLost& error) {
+  leave(is_dismissed_within(kChiefsTurn) ? "" : error.what());
+}
+
 void work_for_chief(Member& member, const std::function<void(const std::string&)>& abort,
                     const std::function<void(const wire::Begin&)>& train) {
   const SignalWatcher signals({SIGTERM}, [&](int) {
@@ -156,6 +177,9 @@ void work_for_chief(Member& member, const std::function<void(const std::string&)
     }
     member.leave("");
   } catch (const Interrupted&) {
+    throw;
+  } catch (const ServerLost& error) {
+    member.leave_without(error);
     throw;
   } catch (const CommError& error) {
     member.leave(error.what());

@@ -71,9 +71,13 @@ class Member {
 
   // Says goodbye and waits, briefly, until it is out.
   void leave(const std::string& error);
+  // The same when a server is gone. If the chief finds that, too, it ends the run and says why:
+  // what this role has seen then stays in its own log.
+  void leave_without(const ServerLost& error);
 
  private:
   void queue(ChiefWord word);
+  bool is_dismissed_within(Duration patience);
 
   Loop loop_;
   std::unique_ptr<ChiefLine> line_;

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -121,6 +122,7 @@ class ProcessRun {
   void consider(const LocalLauncher::Child& child) {
     const bool ok = child.finished->status == 0;
     if (child.name == "chief") chief_status_ = child.finished->status;
+    if (WIFSIGNALED(child.finished->status)) killed_.push_back(child);
     if (ok || child.name == "chief" || status_.begun() || asked_ > 0 || failed_role_) return;
     failed_role_ = child;
     launcher_.signal("chief", SIGTERM);
@@ -160,8 +162,20 @@ class ProcessRun {
     throw_words_of("chief", chief_status_);
   }
 
+  // The chief only sees that a line has ended; how its process has, its parent knows.
+  std::string with_cause(const std::string& words) const {
+    for (const LocalLauncher::Child& child : killed_) {
+      const std::string beginning = child.name + " is lost: ";
+      if (!words.starts_with(beginning)) continue;
+      const std::size_t consequence = std::min(words.find(';'), words.size());
+      return fmt::format("{}it {}{}", beginning, child.finished->describe(),
+                         words.substr(consequence));
+    }
+    return words;
+  }
+
   [[noreturn]] void throw_words_of(const std::string& name, int status) {
-    const std::string words = launcher_.last_words(name);
+    const std::string words = with_cause(launcher_.last_words(name));
     if (WIFEXITED(status) && !words.empty()) {
       throw Error(name == "chief" ? words : name + ": " + words,
                   static_cast<ExitCode>(WEXITSTATUS(status)));
@@ -196,6 +210,7 @@ class ProcessRun {
   bool silent_chief_ = false;
   int chief_status_ = 0;
   std::optional<LocalLauncher::Child> failed_role_;
+  std::vector<LocalLauncher::Child> killed_;  // by signals
 };
 
 }  // namespace

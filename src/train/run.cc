@@ -139,7 +139,12 @@ std::string what_remains(const RunConfig& config, ExitCode code) {
   fs::path dir = config.run_dir;
   if (list_checkpoints(dir).empty() && !config.resume.empty()) dir = config.resume;
   const auto checkpoints = list_checkpoints(dir);
-  if (checkpoints.empty()) return words + "; nothing was saved yet";
+  if (checkpoints.empty()) {
+    words += "; nothing was saved yet";
+    if (code != ExitCode::kCommunication) return words;
+    return words + ": start anew" +
+           (config.checkpoint_every == 1 ? "" : ", with --checkpoint-every 1 to save every epoch");
+  }
   words += fmt::format("; the last checkpoint is {}", checkpoints.back().string());
   if (diverged && leads_nowhere(config, checkpoints.back())) {
     return words +

@@ -41,6 +41,8 @@ void Saver::work() {
     try {
       write(info);
       prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
+    } catch (const ServerLost& error) {
+      failure = {error.what(), error.code(), true};
     } catch (const Error& error) {
       failure = {error.what(), error.code()};
     } catch (const std::exception& error) {

@@ -24,6 +24,7 @@ class Saver {
   struct Failure {
     std::string reason;
     ExitCode code;
+    bool server_lost = false;
   };
   // Called on the saver's thread.
   using Done = std::function<void(std::uint64_t version, const std::optional<Failure>& failure)>;

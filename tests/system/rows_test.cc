@@ -72,6 +72,31 @@ TEST_F(RowsRun, LearnsWithAnyOptimizerAndNumberOfThreads) {
   }
 }
 
+// One line says who died, what that means and how to go on; what others have seen of it is in
+// their logs.
+TEST_F(RowsRun, AKilledServerIsTheOnlyOneThatIsMissed) {
+  for (const std::string mode : {"sync", "async"}) {
+    PacelineProcess process(dir_.path(),
+                            clicks(mode, {"--exchange", "ps", "--mode", mode, "--servers", "2",
+                                          "--workers", "2", "--epochs", "100000"}));
+    ASSERT_TRUE(eventually(20, [&] {
+      return std::filesystem::exists(path(mode) / "metrics.jsonl") &&
+             read_text(path(mode) / "metrics.jsonl").find("epoch") != std::string::npos;
+    })) << process.output();
+    ::kill(process.roles("server1", 1).at(0), SIGKILL);
+    EXPECT_EQ(process.wait(), 4) << process.output();
+    EXPECT_THAT(process.output(),
+                AllOf(HasSubstr("server1 is lost: it was killed by signal 9 (Killed); its "
+                                "parameters are gone; nothing was saved yet: start anew, with "
+                                "--checkpoint-every 1"),
+                      Not(HasSubstr("worker0 is lost")), Not(HasSubstr("worker1 is lost")),
+                      Not(HasSubstr("evaluator0 is lost"))));
+    EXPECT_THAT(read_text(path(mode) / "logs" / "chief.log"),
+                AllOf(HasSubstr("server1 is lost"), Not(HasSubstr("worker0 is lost")),
+                      Not(HasSubstr("worker1 is lost"))));
+  }
+}
+
 TEST_F(RowsRun, IsTestedPredictedAndWrittenDown) {
   ASSERT_EQ(paceline(clicks("run", {})).code, 0);
   const Result tested = paceline({"evaluate", path("run").string(), "--json"});

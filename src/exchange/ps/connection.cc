@@ -68,7 +68,7 @@ void PsConnection::send(std::uint32_t server, FrameHeader header, std::string_vi
 
 bool PsConnection::wait(const std::function<bool()>& done, TimePoint deadline) {
   const bool held = loop_.run_until([&] { return lost_ || done(); }, deadline);
-  if (lost_) throw CommError("{}: {}", address_.name, *lost_);
+  if (lost_) throw ServerLost("{}: {}", address_.name, *lost_);
   return held;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "exchange/chunks.h"
 #include "exchange/protocol.pb.h"
 #include "net/link.h"
@@ -24,6 +25,13 @@ struct PsAddress {
   std::string role;    // who connects: "worker"
   std::string name;    // "worker1": in messages
   std::uint32_t incarnation = 0;
+};
+
+// The link to a server has ended. When that is because the server has, the chief's own line to it
+// ends just then: whoever catches this gives the chief the first word.
+class ServerLost : public CommError {
+ public:
+  using CommError::CommError;
 };
 
 class PsConnection final : private LinkHandler {
@@ -45,8 +53,7 @@ class PsConnection final : private LinkHandler {
   void send(std::uint32_t server, FrameHeader header, std::string_view meta, Payload payload = {},
             int priority = 0);
 
-  // Runs the loop until done() or the deadline; returns whether done() held. Throws CommError
-  // when a server is lost.
+  // Runs the loop until done() or the deadline; returns whether done() held. Throws ServerLost.
   bool wait(const std::function<bool()>& done, TimePoint deadline);
 
   std::string server_name(std::uint32_t server) const;  // "server0 (unix:/tmp/…/server0.sock)"
