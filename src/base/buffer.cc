@@ -1,5 +1,6 @@
 #include "base/buffer.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -9,7 +10,7 @@
 
 namespace paceline {
 
-Buffer::Buffer(std::size_t bytes) : size_(bytes) {
+Buffer::Buffer(std::size_t bytes) : size_(bytes), room_(bytes) {
   if (bytes == 0) return;
   // Beyond this no address is far enough from another, and rounding up would wrap around.
   constexpr std::size_t kMost = PTRDIFF_MAX - kBufferAlignment;
@@ -25,12 +26,25 @@ Buffer::Buffer(std::size_t bytes) : size_(bytes) {
 }
 
 Buffer::Buffer(Buffer&& other) noexcept
-    : data_(std::move(other.data_)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::move(other.data_)),
+      size_(std::exchange(other.size_, 0)),
+      room_(std::exchange(other.room_, 0)) {}
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   data_ = std::move(other.data_);
   size_ = std::exchange(other.size_, 0);
+  room_ = std::exchange(other.room_, 0);
   return *this;
+}
+
+void Buffer::resize(std::size_t bytes) {
+  if (bytes > room_) {
+    // More than is asked for, when it was too small before: sizes may grow little by little.
+    const std::size_t room = std::max(bytes, room_ + room_ / 4);
+    *this = Buffer();
+    *this = Buffer(room);
+  }
+  size_ = bytes;
 }
 
 Buffer Buffer::zeros(std::size_t bytes) {
@@ -41,6 +55,12 @@ Buffer Buffer::zeros(std::size_t bytes) {
 
 void Buffer::Free::operator()(std::byte* memory) const {
   std::free(memory);
+}
+
+Buffer& own_buffer(std::shared_ptr<Buffer>& buffer, std::size_t bytes) {
+  if (!buffer || buffer.use_count() > 1) buffer = std::make_shared<Buffer>();
+  buffer->resize(bytes);
+  return *buffer;
 }
 
 }  // namespace paceline

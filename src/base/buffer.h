@@ -21,6 +21,9 @@ class Buffer {
   static Buffer zeros(std::size_t bytes);
   static Buffer floats(std::size_t count) { return zeros(count * sizeof(float)); }
 
+  // Has this size from now on, and what is in it is undefined. Memory that is large enough is kept.
+  void resize(std::size_t bytes);
+
   std::size_t size() const { return size_; }
   std::byte* data() { return data_.get(); }
   const std::byte* data() const { return data_.get(); }
@@ -37,6 +40,11 @@ class Buffer {
   };
   std::unique_ptr<std::byte[], Free> data_;
   std::size_t size_ = 0;
+  std::size_t room_ = 0;  // bytes that it has memory for
 };
+
+// A buffer of this size that nobody else holds: `buffer`, or a new one in its place. Whoever held
+// it must have let go in a way that this thread knows of, such as under a common lock.
+Buffer& own_buffer(std::shared_ptr<Buffer>& buffer, std::size_t bytes);
 
 }  // namespace paceline

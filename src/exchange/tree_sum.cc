@@ -35,6 +35,11 @@ void TreeSum::clear() {
   nodes_.clear();
 }
 
+void TreeSum::reset(std::size_t floats) {
+  clear();
+  floats_ = floats;
+}
+
 // Where the number of tiles is no power of two the nodes left over are added from the
 // right: the order depends on the number of tiles alone.
 void TreeSum::root(std::uint64_t tiles, std::span<float> out) const {

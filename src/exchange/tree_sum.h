@@ -19,6 +19,7 @@ class TreeSum {
   // Adds a tile ({t, t+1}) or a node that was summed elsewhere. Nodes must not overlap.
   void add(Range node, std::span<const float> values);
   void clear();
+  void reset(std::size_t floats);  // as a new one for so many, with the memory of this
 
   // The largest complete nodes so far, in tile order.
   const std::map<std::uint64_t, std::pair<Range, std::vector<float>>>& nodes() const {

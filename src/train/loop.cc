@@ -12,11 +12,8 @@ class DeterministicShare {
  public:
   Loss compute(const Share& share, const Batch& batch, const LoopParts& parts) {
     const std::size_t floats = parts.exchange.parameters().size();
-    if (gradient_.as_floats().size() != floats) {
-      tree_ = TreeSum(floats);
-      gradient_ = Buffer::floats(floats);
-    }
-    tree_.clear();
+    tree_.reset(floats);  // of tables, other rows in every share
+    gradient_.resize(floats * sizeof(float));
     Loss total;
     NoFlow no_flow;
     parts.exchange.await({0, floats});

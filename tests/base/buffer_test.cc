@@ -33,6 +33,31 @@ TEST(Buffer, ZerosAndFloatsStartAtZero) {
   EXPECT_TRUE(std::ranges::all_of(buffer.as_floats(), [](float f) { return f == 0.0f; }));
 }
 
+TEST(Buffer, KeepsMemoryThatIsLargeEnough) {
+  Buffer buffer(100);
+  const std::byte* memory = buffer.data();
+  buffer.resize(7);
+  EXPECT_EQ(buffer.size(), 7U);
+  buffer.resize(100);
+  EXPECT_EQ(buffer.data(), memory);
+  buffer.resize(101);
+  EXPECT_EQ(buffer.size(), 101U);
+  memory = buffer.data();
+  buffer.resize(125);  // a quarter more was taken
+  EXPECT_EQ(buffer.data(), memory);
+  std::ranges::fill(buffer.bytes(), std::byte{1});
+}
+
+TEST(OwnBuffer, IsNeverOneThatSomebodyElseHolds) {
+  std::shared_ptr<Buffer> buffer;
+  const Buffer* first = &own_buffer(buffer, 10);
+  EXPECT_EQ(&own_buffer(buffer, 5), first);
+  EXPECT_EQ(buffer->size(), 5U);
+  const std::shared_ptr<Buffer> held = buffer;
+  EXPECT_NE(&own_buffer(buffer, 5), first);
+  EXPECT_EQ(held.get(), first);
+}
+
 TEST(Buffer, IsEmptyAfterItWasMovedFrom) {
   Buffer first(100);
   const std::byte* memory = first.data();

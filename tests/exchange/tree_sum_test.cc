@@ -117,6 +117,21 @@ TEST(TreeSum, HasTheSameBitsUnderAnyOrderOfNodes) {
   }
 }
 
+TEST(TreeSum, CanBeUsedAgainForOtherSizes) {
+  TreeSum sum(kSumFloats);
+  for (std::uint64_t tile = 0; tile < 5; ++tile) sum.add({tile, tile + 1}, tile_values(tile));
+  for (const std::size_t floats : {3, 0, 90}) {
+    sum.reset(floats);
+    EXPECT_TRUE(sum.nodes().empty());
+    for (std::uint64_t tile = 0; tile < 3; ++tile) {
+      sum.add({tile, tile + 1}, std::vector<float>(floats, 2));
+    }
+    std::vector<float> out(floats);
+    sum.root(3, out);
+    EXPECT_EQ(out, std::vector<float>(floats, 6));
+  }
+}
+
 TEST(TreeSum, KeepsExactlyTheNodesOfAShare) {
   for (std::uint64_t begin = 0; begin < 20; ++begin) {
     for (std::uint64_t end = begin + 1; end <= 40; ++end) {

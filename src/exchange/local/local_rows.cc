@@ -30,9 +30,11 @@ class LocalRowHub::Worker final : public Exchange {
   void expect(const Share& share, const Batch& batch) override {
     if (share.step != hub_.version()) return;  // rows of the next step are not there yet
     share_ = share;
-    rows_ = std::make_shared<const std::vector<std::uint32_t>>(batch.touched);
+    // The hub has let go of what it was given when the step before was applied.
+    if (!rows_ || rows_.use_count() > 1) rows_ = std::make_shared<std::vector<std::uint32_t>>();
+    rows_->assign(batch.touched.begin(), batch.touched.end());
     values_ = hub_.table_.weights(hub_.version(), *rows_);
-    gradient_ = std::make_shared<Buffer>(rows_->size() * sizeof(float));
+    own_buffer(gradient_, rows_->size() * sizeof(float));
   }
   void begin(double) override {}
   bool streams() const override { return false; }
@@ -43,7 +45,7 @@ class LocalRowHub::Worker final : public Exchange {
 
   void finish(const Loss& loss, const TreeSum* tree) override {
     if (tree != nullptr) {
-      gradient_ = std::make_shared<Buffer>(tree->nodes().size() * rows_->size() * sizeof(float));
+      own_buffer(gradient_, tree->nodes().size() * rows_->size() * sizeof(float));
       float* out = gradient_->as_floats().data();
       for (const auto& [begin, node] : tree->nodes()) out = std::ranges::copy(node.second, out).out;
     }
@@ -60,7 +62,7 @@ class LocalRowHub::Worker final : public Exchange {
   std::uint64_t step_;  // to be computed next
   bool begun_ = false;
   Share share_;
-  std::shared_ptr<const std::vector<std::uint32_t>> rows_;
+  std::shared_ptr<std::vector<std::uint32_t>> rows_;
   std::vector<float> values_;
   std::shared_ptr<Buffer> gradient_;
 };

@@ -25,6 +25,7 @@ RowClient::RowClient(Loop& loop, const RowDeal& deal, const RowClientOptions& op
       deal_(deal),
       ahead_(options.ahead || options.client.core.mode == Mode::kSync),
       arriving_(deal.servers()),
+      packed_(deal.servers()),
       forget_(deal.servers()) {
   connect(std::move(address));
 }
@@ -198,8 +199,8 @@ void RowClient::finish(const Loss& loss, const TreeSum* tree) {
   for (std::uint32_t server = 0; server < deal_.servers(); ++server) {
     const std::vector<std::uint32_t>& places = current_->parts[server].places;
     const std::size_t nodes = tree == nullptr ? 1 : tree->nodes().size();
-    auto packed = std::make_shared<Buffer>(nodes * places.size() * sizeof(float));
-    float* out = packed->as_floats().data();
+    std::shared_ptr<Buffer>& packed = packed_[server];  // a new one while it is on its way
+    float* out = own_buffer(packed, nodes * places.size() * sizeof(float)).as_floats().data();
     const auto pack = [&](std::span<const float> values) {
       for (const std::uint32_t place : places) *out++ = values[place];
     };

@@ -67,6 +67,7 @@ class RowClient final : public WorkerEnd {
   // `mutex_` guards what follows, too, but of the current read only what has arrived.
   std::list<Read> reads_;
   std::vector<Buffer> arriving_;                    // by server
+  std::vector<std::shared_ptr<Buffer>> packed_;     // by server: the last push
   std::vector<std::vector<std::uint64_t>> forget_;  // by server: tickets that it need not keep
   std::uint64_t last_ticket_ = 0;
   Read* current_ = nullptr;  // that is computed from

@@ -54,7 +54,7 @@ void RowHistory::join_steps() {
     if (pinned_.contains(newer.version) || older.rows.size() > 2 * newer.rows.size()) return;
     Step both = spare();
     both.version = older.version;
-    both.rows = joined(older.rows, newer.rows);
+    join(older.rows, newer.rows, both.rows);
     both.before.resize(both.rows.size());
     const auto take = [&](const Step& from) {
       for_common(both.rows, from.rows,

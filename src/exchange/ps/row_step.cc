@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "exchange/tree_sum.h"
-
 namespace paceline {
 
 void RowStep::clear() {
@@ -21,23 +19,26 @@ void RowStep::add(Range tiles, Gradient gradient) {
 
 const RowSums& RowStep::sums(std::uint64_t tiles) {
   if (collected_.empty()) return sums_;
-  std::vector<std::uint32_t> rows;
-  for (const Collected& one : collected_) rows = joined(rows, *one.gradient.rows);
-  TreeSum tree(rows.size());
-  std::vector<float> values(rows.size());
+  rows_.clear();
+  for (const Collected& one : collected_) {
+    join(rows_, *one.gradient.rows, more_rows_);
+    rows_.swap(more_rows_);
+  }
+  tree_.reset(rows_.size());
+  values_.resize(rows_.size());
   for (const Collected& one : collected_) {
     std::span<const float> rest = one.gradient.values->as_floats();
     for (const Range& node : tree_nodes(one.tiles)) {
-      std::ranges::fill(values, 0.0F);
-      for_common(rows, *one.gradient.rows,
-                 [&](std::size_t to, std::size_t from) { values[to] = rest[from]; });
-      tree.add(node, values);
+      std::ranges::fill(values_, 0.0F);
+      for_common(rows_, *one.gradient.rows,
+                 [&](std::size_t to, std::size_t from) { values_[to] = rest[from]; });
+      tree_.add(node, values_);
       rest = rest.subspan(one.gradient.rows->size());
     }
   }
-  tree.root(tiles, values);
+  tree_.root(tiles, values_);
   clear();
-  sums_.add(rows, values);
+  sums_.add(rows_, values_);
   return sums_;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "exchange/ps/holding.h"
+#include "exchange/tree_sum.h"
 #include "optim/rows/row_sums.h"
 
 namespace paceline {
@@ -33,6 +34,11 @@ class RowStep {
   bool deterministic_;
   RowSums sums_;
   std::vector<Collected> collected_;
+  // Memory for the tree.
+  std::vector<std::uint32_t> rows_;
+  std::vector<std::uint32_t> more_rows_;
+  std::vector<float> values_;
+  TreeSum tree_{0};
 };
 
 }  // namespace paceline

@@ -71,11 +71,10 @@ void RowSums::add(RowNumbers rows, std::span<const float> values) {
   values_.swap(merged_values_);
 }
 
-std::vector<std::uint32_t> joined(RowNumbers a, RowNumbers b) {
-  std::vector<std::uint32_t> all(a.size() + b.size());
-  const auto end = std::set_union(a.begin(), a.end(), b.begin(), b.end(), all.begin());
-  all.erase(end, all.end());
-  return all;
+void join(RowNumbers a, RowNumbers b, std::vector<std::uint32_t>& out) {
+  out.resize(a.size() + b.size());
+  const auto end = std::set_union(a.begin(), a.end(), b.begin(), b.end(), out.begin());
+  out.erase(end, out.end());
 }
 
 void read_rows(std::span<const TableRow> table, RowNumbers rows, std::span<TableRow> out) {

@@ -33,7 +33,7 @@ class RowSums {
 };
 
 // All rows that are in one list or the other.
-std::vector<std::uint32_t> joined(RowNumbers a, RowNumbers b);
+void join(RowNumbers a, RowNumbers b, std::vector<std::uint32_t>& out);
 
 // Calls work(place in a, place in b) where the two have the same row.
 template <typename Work>
