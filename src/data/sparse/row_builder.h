@@ -84,7 +84,7 @@ class RowBuilder {
     last_ = 0;
   }
   void set_label(float label) { label_ = label; }
-  void add(Key key, float value) {
+  [[gnu::always_inline]] void add(Key key, float value) {
     if (value == 1) {
       add(key);
     } else if (value != 0) {

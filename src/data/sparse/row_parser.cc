@@ -28,7 +28,7 @@ Scratch& scratch() {
   return mine;
 }
 
-// All of the characters [begin, end) of a line, which may be anything.
+// Whether all of the characters [begin, end) of a line are a number; they may be anything.
 bool is_number(std::string_view line, std::size_t begin, std::size_t end, float& number) {
   const std::size_t count = end - begin;
   if (count - 1 < 8 && end >= 8 && read_short(line.data() + end, count, number)) return true;
@@ -36,7 +36,18 @@ bool is_number(std::string_view line, std::size_t begin, std::size_t end, float&
   return read_number(cursor, number) && cursor.over();
 }
 
-bool is_index(std::string_view line, std::size_t begin, std::size_t end, std::uint64_t& index) {
+// The same for a value that a feature can have; most are a single digit.
+[[gnu::always_inline]] inline bool is_value(std::string_view line, std::size_t begin,
+                                            std::size_t end, float& number) {
+  if (end - begin == 1 && is_digit(line[begin])) {
+    number = static_cast<float>(line[begin] - '0');
+    return true;
+  }
+  return is_number(line, begin, end, number) && wrong_value(number) == nullptr;
+}
+
+[[gnu::always_inline]] inline bool is_index(std::string_view line, std::size_t begin,
+                                            std::size_t end, std::uint64_t& index) {
   const std::size_t count = end - begin;
   if (count - 1 < 8 && end >= 8) return read_short_index(line.data() + end, count, index);
   Cursor cursor(line.substr(begin, count));
@@ -115,13 +126,14 @@ bool RowParser::parse_plain_libsvm(std::string_view line, RowBuilder& row) const
       label(number, row) != nullptr) {
     return false;
   }
+  const Key most = constant();
   for (std::size_t i = 0; i < cuts.size(); i += 2) {
+    const std::size_t blank = cuts[i];
     const std::size_t colon = cuts[i + 1];
     const std::size_t end = i + 2 < cuts.size() ? cuts[i + 2] : line.size();
     std::uint64_t index = 0;
-    if (line[cuts[i]] == ':' || line[colon] != ':' || !is_index(line, cuts[i] + 1, colon, index) ||
-        !is_number(line, colon + 1, end, number) || index >= constant() ||
-        wrong_value(number) != nullptr) {
+    if (line[blank] == ':' || line[colon] != ':' || !is_index(line, blank + 1, colon, index) ||
+        index >= most || !is_value(line, colon + 1, end, number)) {
       row.begin(line.size());
       return false;
     }
