@@ -85,12 +85,12 @@ void AtomicFile::write(std::string_view text) {
   write(std::as_bytes(std::span(text)));
 }
 
-void AtomicFile::commit() {
+void AtomicFile::commit(Durable durable) {
   if (in_place_) {
     if (::close(std::exchange(file_, -1)) != 0) fail("write", errno);
     return;
   }
-  if (::fsync(file_) != 0) fail("write", errno);
+  if (durable == Durable::kNow && ::fsync(file_) != 0) fail("write", errno);
   const int closed = ::close(file_);
   file_ = -1;
   if (closed != 0 || ::rename(partial_.c_str(), path_.c_str()) != 0) {
@@ -98,7 +98,7 @@ void AtomicFile::commit() {
     ::unlink(partial_.c_str());
     fail("write", error);
   }
-  sync_folder(path_);
+  if (durable == Durable::kNow) sync_folder(path_);
 }
 
 void write_atomically(const fs::path& path, std::string_view text) {

@@ -26,7 +26,9 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
-  void commit();
+  // What can be made again, and has checksums, need not be on the disk before it is used.
+  enum class Durable { kNow, kLater };
+  void commit(Durable durable = Durable::kNow);
 
  private:
   [[noreturn]] void fail(const char* verb, int error);

@@ -1,6 +1,7 @@
 #include "data/sparse/hot_keys.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace paceline {
@@ -25,15 +26,17 @@ std::vector<Key> most_frequent_keys(std::vector<Key> sample) {
   return keys;
 }
 
-HotKeys::HotKeys(std::vector<Key> keys) : keys_(std::move(keys)) {
-  const std::size_t size = std::bit_ceil(std::max<std::size_t>(2, keys_.size() * 2));
+HotKeys::HotKeys(std::span<const Key> most_frequent_first) {
+  const std::size_t size = std::bit_ceil(std::max<std::size_t>(2, most_frequent_first.size() * 2));
   table_.resize(size);
-  mask_ = size - 1;
-  shift_ = 32U - static_cast<unsigned>(std::bit_width(mask_));
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    std::size_t at = slot(keys_[i]);
-    while (table_[at].place != kNone) at = (at + 1) & mask_;
-    table_[at] = {keys_[i], kHotBit | static_cast<Key>(i)};
+  shift_ = 32U - static_cast<unsigned>(std::countr_zero(size));
+  for (const Key key : most_frequent_first) {
+    Pair& pair = table_[slot(key)];
+    const std::size_t at = pair.keys[0] == kNone ? 0 : 1;
+    if (pair.keys[at] != kNone) continue;
+    pair.keys[at] = key;
+    pair.places[at] = kHotBit | static_cast<Key>(keys_.size());
+    keys_.push_back(key);
   }
 }
 

@@ -128,7 +128,7 @@ struct RowCacheWriter::Impl {
                     checksum(std::as_bytes(std::span(tail)))};
     put(std::as_bytes(std::span(tail)));
     put(std::as_bytes(std::span(&foot, 1)));
-    file.commit();
+    file.commit(AtomicFile::Durable::kLater);
   }
 
   Head head;
