@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "base/error.h"
@@ -56,9 +58,12 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   if (!in_place_) partial_ += ".partial";
   file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file_ < 0) fail("create", errno);
-  // For whoever wonders whether it was left by a process that is gone; some file systems have no
-  // locks, and then nobody knows.
-  if (!in_place_) ::flock(file_, LOCK_EX | LOCK_NB);
+  // For whoever wonders whether it was left by a process that is gone, and holds the lock for a
+  // moment; some file systems have no locks, and then nobody knows.
+  for (int tries = 0; !in_place_ && tries < 10; ++tries) {
+    if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
 }
 
 AtomicFile::~AtomicFile() {

@@ -46,11 +46,12 @@ nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts)
       tensor["factor_seconds"] = cost.factor_seconds;
       if (chosen) bytes = cost.factor_bytes;
     }
-    if (exchanges_rows(config)) {
+    // Of a table only the rows that a step touches: all of them at most.
+    if (config.exchange == ExchangeKind::kPs && described.table &&
+        config.transfer == Transfer::kSparse) {
       tensor["as"] = "rows";
-    } else {
-      tensor["step_bytes"] = static_cast<std::uint64_t>(bytes);
     }
+    if (!exchanges_rows(config)) tensor["step_bytes"] = static_cast<std::uint64_t>(bytes);
   }
   return tensors;
 }
@@ -87,9 +88,10 @@ nlohmann::json describe_roles(const std::vector<RoleMemory>& memory) {
 void add_row_traffic(const RunConfig& config, const RunParts& parts, nlohmann::json& estimate) {
   if (lacks_rows(config.data)) {
     estimate.erase("step_bytes_per_worker");
+    const Share share{0, even_part(parts.grid.tiles(0), config.workers, 0)};
     estimate["step_bytes_are"] =
         fmt::format("about {} for each row of the table that a worker's part of a step touches",
-                    config.wire == WireFormat::kBf16 ? 5.5 : 9.5);
+                    kKeyBytes + numbers_bytes(config, share));
     return;
   }
   const RowTraffic traffic = estimate_row_traffic(config, parts);

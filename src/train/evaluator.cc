@@ -23,6 +23,7 @@ class EvaluatorRole {
         parts_(make_parts(role.config)),
         tests_(open_dataset(role.config.data, Split::kTest)),
         by_rows_(exchanges_rows(role.config)),
+        test_rows_(by_rows_ ? open_rows(role.config.data, Split::kTest) : nullptr),
         values_(Buffer::floats(by_rows_ ? 0 : parts_.chunks.floats())),
         loop_(Duration::zero()),
         member_(
@@ -103,13 +104,12 @@ class EvaluatorRole {
   // The servers score the rows, a few at a time, so that training goes on between them.
   TestResult test_rows(std::uint64_t version) {
     constexpr std::uint64_t kRows = 8192;
-    const auto rows = open_rows(role_.config.data, Split::kTest);
-    std::vector<float> scores(rows->info().rows);
+    std::vector<float> scores(test_rows_->info().rows);
     for (std::uint64_t begin = 0; begin < scores.size(); begin += kRows) {
       const Range some{begin, std::min<std::uint64_t>(begin + kRows, scores.size())};
       row_reader_->score(version, some, std::span(scores).subspan(some.begin, some.size()));
     }
-    return test_result(kind_of(role_.config.model), scores, labels_of(*rows));
+    return test_result(kind_of(role_.config.model), scores, labels_of(*test_rows_));
   }
 
   RoleContext role_;
@@ -117,6 +117,7 @@ class EvaluatorRole {
   std::unique_ptr<Dataset> tests_;
   UnreadableFiles unreadable_{*tests_};
   bool by_rows_;
+  std::shared_ptr<const RowCache> test_rows_;  // opened once: the files may go meanwhile
   Buffer values_;
   Loop loop_;
   std::mutex mutex_;  // guards the two below against the member's thread

@@ -27,12 +27,16 @@ double bytes_of(const RunConfig& config, const RowDeal& deal, const Share& share
   for (const RowDeal::Part& part : parts) {
     bytes += static_cast<double>(encode_rows(part.rows).size());
   }
-  const double number = config.wire == WireFormat::kBf16 ? 2 : 4;
-  const std::size_t gradients = config.deterministic ? tree_nodes(share.tiles).size() : 1;
-  return bytes + number * static_cast<double>((1 + gradients) * keys.size());
+  return bytes + numbers_bytes(config, share) * static_cast<double>(keys.size());
 }
 
 }  // namespace
+
+double numbers_bytes(const RunConfig& config, const Share& share) {
+  const double number = config.wire == WireFormat::kBf16 ? 2 : 4;
+  const std::size_t gradients = config.deterministic ? tree_nodes(share.tiles).size() : 1;
+  return number * static_cast<double>(1 + gradients);
+}
 
 RowTraffic estimate_row_traffic(const RunConfig& config, const RunParts& parts) {
   const auto rows = open_training(config);

@@ -15,6 +15,10 @@ struct RowTraffic {
   std::uint64_t shares = 0;  // that were counted
 };
 
+// Of a row that a share touches: its key, about, and its weight and gradients.
+inline constexpr double kKeyBytes = 1.5;
+double numbers_bytes(const RunConfig& config, const Share& share);
+
 // Opens the training rows. Throws DataError.
 RowTraffic estimate_row_traffic(const RunConfig& config, const RunParts& parts);
 

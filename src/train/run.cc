@@ -135,7 +135,11 @@ bool leads_nowhere(const RunConfig& config, const fs::path& checkpoint) {
 std::string what_remains(const RunConfig& config, ExitCode code) {
   const bool diverged = code == ExitCode::kDiverged;
   std::string words;
-  if (diverged) words = ". Lower --rate or set --clip; --nonfinite skip leaves such steps out";
+  if (diverged) {
+    words = trains_rows(config) && config.mode != Mode::kSync
+                ? ". Lower --rate"
+                : ". Lower --rate or set --clip; --nonfinite skip leaves such steps out";
+  }
   fs::path dir = config.run_dir;
   if (list_checkpoints(dir).empty() && !config.resume.empty()) dir = config.resume;
   const auto checkpoints = list_checkpoints(dir);

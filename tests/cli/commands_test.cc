@@ -336,6 +336,7 @@ TEST_F(KeptRows, AreRemovedByNameOrAllTogether) {
               }),
               HasSubstr("there is no cache of rows 'notes.txt'"));
   EXPECT_EQ(left().size(), 4U);
+  EXPECT_THROW(output_of({"data", "clean", good_, "--all"}), ConfigError);
   output_of({"data", "clean", good_});
   EXPECT_EQ(left().size(), 3U);
   output_of({"data", "clean", "--all"});

@@ -78,6 +78,11 @@ TEST(Estimate, WithoutDataItSaysWhatARowCosts) {
   EXPECT_THAT(estimate["step_bytes_are"], HasSubstr("about 9.5 for each row"));
   EXPECT_FALSE(estimate.contains("step_bytes_per_worker"));
   EXPECT_THAT(estimate["memory_bytes_are"], HasSubstr("an upper bound"));
+  RunConfig config = rows_config();
+  config.deterministic = true;  // gradients travel by parts of a sum
+  config.workers = 3;
+  config.batch = 128;
+  EXPECT_THAT(estimate_run(config)["step_bytes_are"], testing::Not(HasSubstr("about 9.5")));
 }
 
 }  // namespace

@@ -26,9 +26,13 @@ std::vector<FoundRowCache> chosen(const DataCleanOptions& options, const fs::pat
   for (const FoundRowCache& cache : all) there.push_back(cache.path.filename());
   // All names first: a misspelt one should not come to light when others are gone.
   for (const std::string& name : options.names) {
-    if (std::ranges::find(there, name) != there.end()) continue;
-    throw ConfigError("there is no cache of rows '{}' in {}{} ('paceline data list' has them)",
-                      name, folder.string(), did_you_mean(name, there));
+    const auto found = std::ranges::find(there, name);
+    if (found == there.end())
+      throw ConfigError("there is no cache of rows '{}' in {}{} ('paceline data list' has them)",
+                        name, folder.string(), did_you_mean(name, there));
+    if (all[static_cast<std::size_t>(found - there.begin())].state == RowCacheState::kGrowing) {
+      throw ConfigError("{} is being written now: it is removed when its run is over", name);
+    }
   }
   std::erase_if(all, [&](const FoundRowCache& cache) {
     if (cache.state == RowCacheState::kGrowing) return true;
@@ -51,7 +55,8 @@ void add_data_clean_command(CLI::App& data, const CommandContext& context) {
   options->data_dir = context.environment.cache_dir;
   command.add_option("NAME", options->names,
                      "these instead, of use or not, as 'paceline data list' names them");
-  command.add_flag("--all", options->all, "all of them; a later run reads its text again");
+  command.add_flag("--all", options->all, "all of them; a later run reads its text again")
+      ->excludes("NAME");
   command.add_flag("--dry-run", options->dry_run, "only say what would be removed");
   command
       .add_option("--data-dir", options->data_dir, "where datasets are kept [~/.cache/paceline]")

@@ -35,13 +35,20 @@ bool has_cache_name(std::string_view name) {
   });
 }
 
+// Calls `act` while nobody can begin to write the unfinished file; false: somebody writes it.
+template <typename Act>
+bool while_nobody_writes(const fs::path& path, const Act& act) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  const bool alone = ::flock(file, LOCK_SH | LOCK_NB) == 0;  // its writer holds a lock
+  if (alone) act();
+  ::close(file);
+  return alone;
+}
+
 // One that has just been begun may have no bytes yet.
 RowCacheState state_of_unfinished(const fs::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return RowCacheState::kGrowing;
-  const bool is_alone = ::flock(file, LOCK_EX | LOCK_NB) == 0;  // its writer holds a lock
-  ::close(file);
-  return is_alone ? RowCacheState::kPartial : RowCacheState::kGrowing;
+  return while_nobody_writes(path, [] {}) ? RowCacheState::kPartial : RowCacheState::kGrowing;
 }
 
 void look_into(FoundRowCache& found) {
@@ -109,7 +116,12 @@ std::vector<FoundRowCache> find_row_caches(const fs::path& folder) {
 
 void remove_row_cache(const FoundRowCache& cache) {
   std::error_code error;
-  fs::remove(cache.path, error);
+  const auto remove = [&] { fs::remove(cache.path, error); };
+  if (cache.state != RowCacheState::kPartial) {
+    remove();
+  } else if (!while_nobody_writes(cache.path, remove)) {
+    throw DataError("{} is being written now: left as it is", cache.path.string());
+  }
   if (error) throw DataError("cannot remove {}: {}", cache.path.string(), error.message());
 }
 

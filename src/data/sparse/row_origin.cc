@@ -49,10 +49,12 @@ RowOrigin parse_origin(std::string_view text) {
     if (time == std::string_view::npos || size == std::string_view::npos) return;
     origin.files.emplace_back(line.substr(0, size));
     const std::string now = stamp_of(origin.files.back());
-    const OriginState state = now.empty()                    ? OriginState::kGone
-                              : now != line.substr(size + 1) ? OriginState::kChanged
-                                                             : OriginState::kSame;
-    origin.state = std::max(origin.state, state);
+    // What cannot be looked at, for want of a permission, say, may be as it was.
+    const bool gone = now.empty() && (errno == ENOENT || errno == ENOTDIR);
+    const bool changed = !now.empty() && now != line.substr(size + 1);
+    origin.state = std::max(origin.state, gone      ? OriginState::kGone
+                                          : changed ? OriginState::kChanged
+                                                    : OriginState::kSame);
   });
   return origin;
 }

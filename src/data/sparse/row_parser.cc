@@ -120,6 +120,7 @@ Key RowParser::key_of(std::uint64_t seed, std::string_view word) const {
 // A line that has nothing but LABEL INDEX:VALUE INDEX:VALUE …, with one blank between them, is cut
 // at its separators. False: it must be read with more care, and `row` is as it was.
 bool RowParser::parse_plain_libsvm(std::string_view line, RowBuilder& row) const {
+  while (!line.empty() && is_blank(line.back())) line.remove_suffix(1);
   const auto cuts = scratch().separators.find(line, {' ', ':', '\t'});
   float number = 0;
   if (cuts.empty() || cuts.size() % 2 != 0 || !is_number(line, 0, cuts[0], number) ||
@@ -170,7 +171,8 @@ const char* RowParser::parse_criteo(std::string_view line, RowBuilder& row) cons
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   const auto tabs = scratch().separators.find(line, {'\t', '\t', '\t'});
   float number = 0;
-  if (tabs.empty() || !is_number(line, 0, tabs[0], number)) return kNoLabel;
+  if (tabs.empty()) return kNotForty;
+  if (!is_number(line, 0, tabs[0], number)) return kNoLabel;
   if (const char* wrong = label(number, row)) return wrong;
   if (tabs.size() != kCriteoNumbers + kCriteoWords) return kNotForty;
   for (std::size_t field = 0; field < tabs.size(); ++field) {

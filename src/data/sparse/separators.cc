@@ -1,5 +1,6 @@
 #include "data/sparse/separators.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -17,7 +18,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 // At most 64 lanes, so that a block of 64 bytes is a whole number of vectors.
 using Bytes = hn::CappedTag<std::uint8_t, 64>;
 constexpr std::size_t kBlock = 64;
-constexpr std::size_t kAtOnce = 16;
 
 // A bit for each byte of the block, set where it is one of the marks.
 HWY_INLINE std::uint64_t marks_in(const char* block, const Separators::Marks& marks) {
@@ -41,6 +41,7 @@ HWY_INLINE std::uint64_t marks_in(const char* block, const Separators::Marks& ma
 // Writes kAtOnce places whether there are so many or not: a loop that ends at each block's own
 // count would be mispredicted at each block.
 HWY_INLINE std::uint32_t* put_places(std::uint64_t bits, std::size_t first, std::uint32_t* out) {
+  constexpr std::size_t kAtOnce = Separators::kAtOnce;
   for (int left = std::popcount(bits); left > 0; left -= static_cast<int>(kAtOnce)) {
     for (std::size_t i = 0; i < kAtOnce; ++i) {
       out[i] =
@@ -78,13 +79,12 @@ namespace {
 
 HWY_EXPORT(find_marks);
 
-constexpr std::size_t kSlack = 16;  // places that are written and do not count
-
 }  // namespace
 
 std::span<const std::uint32_t> Separators::find(std::string_view line, const Marks& marks) {
-  if (line.size() + kSlack > room_) {
-    room_ = std::bit_ceil(line.size() + kSlack);
+  const std::size_t most = line.size() + kAtOnce;  // those behind the last do not count
+  if (most > room_) {
+    room_ = std::bit_ceil(most);
     places_ = std::make_unique_for_overwrite<std::uint32_t[]>(room_);
   }
   return {places_.get(), HWY_DYNAMIC_DISPATCH(find_marks)(line, marks, places_.get())};

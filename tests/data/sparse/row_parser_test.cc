@@ -181,6 +181,7 @@ TEST(LibsvmRows, HaveNoFeaturesOfZero) {
 
 TEST(CriteoRows, ThatAreNoneAreNamed) {
   EXPECT_THAT(parsed_row(RowFormat::kCriteo, "1\t2").wrong, HasSubstr("40 columns"));
+  EXPECT_THAT(parsed_row(RowFormat::kCriteo, "1 3:1 5:2").wrong, HasSubstr("40 columns"));
   EXPECT_THAT(parsed_row(RowFormat::kCriteo, criteo_line("1", "a") + "\tmore").wrong,
               HasSubstr("40 columns"));
   EXPECT_THAT(parsed_row(RowFormat::kCriteo, criteo_line("x", "a")).wrong, HasSubstr("no number"));
