@@ -201,7 +201,7 @@ RowCache::RowCache(const fs::path& path) : path_(path), file_(path) {
                        entry.bytes, entry.checksum});
   }
   hot_.resize(foot.hot);
-  std::memcpy(hot_.data(), at, foot.hot * sizeof(Key));
+  if (foot.hot > 0) std::memcpy(hot_.data(), at, foot.hot * sizeof(Key));
   at += foot.hot * sizeof(Key);
   const char* text = reinterpret_cast<const char*>(at);
   const Json json = Json::parse(text, text + foot.text, nullptr, false);
