@@ -15,7 +15,7 @@ namespace paceline {
 class Separators {
  public:
   static constexpr std::size_t kAtOnce = 16;  // places are written so many at a time
-  using Marks = std::array<char, 3>;  // repeat one where there are fewer
+  using Marks = std::array<char, 3>;          // repeat one where there are fewer
 
   // The places of all bytes of `line` that are one of the marks, ascending; valid until the next
   // call. Reads nothing beyond the line.
