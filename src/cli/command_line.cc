@@ -54,6 +54,7 @@ void build(CLI::App& root, const CommandContext& context) {
   add_export_command(root, context);
   add_inspect_command(root, context);
   add_data_command(root, context);
+  add_prepare_command(root, context);
   add_bench_command(root, context);
   add_settings_command(root, context);
   add_role_command(root, context);

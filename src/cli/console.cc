@@ -26,31 +26,12 @@ constexpr const char* kClearLine = "\r\x1b[K";
 constexpr const char* kHideCursor = "\x1b[?25l";
 constexpr const char* kShowCursor = "\x1b[?25h";
 constexpr const char* kYellow = "\x1b[33m";
-constexpr const char* kCyan = "\x1b[36m";
 constexpr const char* kPlainText = "\x1b[0m";
-
-std::string repeat(const char* text, std::size_t times) {
-  std::string out;
-  for (std::size_t i = 0; i < times; ++i) out += text;
-  return out;
-}
-
-std::string clock_time(Duration duration) {
-  const auto total = std::max<std::int64_t>(0, std::llround(seconds(duration)));
-  if (total < 3600) return fmt::format("{:02}:{:02}", total / 60, total % 60);
-  return fmt::format("{}:{:02}:{:02}", total / 3600, total % 3600 / 60, total % 60);
-}
 
 double fraction(const RunProgress& progress) {
   if (progress.examples_total == 0) return 0;
   return std::min(1.0, static_cast<double>(progress.examples_done) /
                            static_cast<double>(progress.examples_total));
-}
-
-std::string bar(double done, std::size_t width, bool color) {
-  const auto filled = static_cast<std::size_t>(done * static_cast<double>(width));
-  const std::string full = repeat("━", filled);
-  return (color ? kCyan + full + kPlainText : full) + repeat("─", width - filled);
 }
 
 std::string examples_rate(double per_second) {
@@ -62,7 +43,7 @@ std::string examples_rate(double per_second) {
 std::string plain_progress(const RunProgress& p) {
   return fmt::format("epoch {}/{}  {:.0f} %  {}  loss {}  ETA {}", p.epoch, p.epochs,
                      std::floor(fraction(p) * 100), examples_rate(p.examples_per_second),
-                     format_loss(p.loss), clock_time(p.eta));
+                     format_loss(p.loss), clock_time(seconds(p.eta)));
 }
 
 std::string test_words(const EpochResult& r) {
@@ -99,7 +80,8 @@ std::string progress_line(const RunProgress& p, int columns, bool color) {
   const std::string left = fmt::format("epoch {}/{} ", p.epoch, p.epochs);
   std::string right = fmt::format(" {:3.0f} %", std::floor(fraction(p) * 100));
   const std::string parts[] = {"  " + examples_rate(p.examples_per_second),
-                               "  loss " + format_loss(p.loss), "  ETA " + clock_time(p.eta)};
+                               "  loss " + format_loss(p.loss),
+                               "  ETA " + clock_time(seconds(p.eta))};
   const auto fits = [&](const std::string& more) {
     return display_width(left) + kNarrowestBar + display_width(right) + display_width(more) <=
            width;
@@ -110,7 +92,7 @@ std::string progress_line(const RunProgress& p, int columns, bool color) {
   }
   const std::size_t text = display_width(left) + display_width(right);
   if (text + kNarrowestBar > width) return shorten(left + right, width);
-  return left + bar(fraction(p), std::min(kWidestBar, width - text), color) + right;
+  return left + progress_bar(fraction(p), std::min(kWidestBar, width - text), color) + right;
 }
 
 Console::Console(std::ostream& out, std::ostream& err, ConsoleOptions options)

@@ -249,6 +249,23 @@ std::string format_value(std::string_view key, const nlohmann::json& value) {
   return format_number_of(key, value.get<double>());
 }
 
+std::string clock_time(double seconds) {
+  const auto total = std::max<std::int64_t>(0, std::llround(seconds));
+  if (total < 3600) return fmt::format("{:02}:{:02}", total / 60, total % 60);
+  return fmt::format("{}:{:02}:{:02}", total / 3600, total % 3600 / 60, total % 60);
+}
+
+std::string progress_bar(double done, std::size_t width, bool color) {
+  const auto repeat = [](const char* text, std::size_t times) {
+    std::string out;
+    for (std::size_t i = 0; i < times; ++i) out += text;
+    return out;
+  };
+  const auto filled = static_cast<std::size_t>(done * static_cast<double>(width));
+  const std::string full = repeat("━", filled);
+  return (color ? "\x1b[36m" + full + "\x1b[0m" : full) + repeat("─", width - filled);
+}
+
 std::string format_loss(double loss) {
   if (std::isnan(loss)) return "nan";  // whatever its sign
   return fmt::format("{:.4f}", loss);

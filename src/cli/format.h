@@ -22,6 +22,12 @@ std::vector<std::string> wrap(std::string_view text, std::size_t columns);
 // (null) is "–"; a shape is "10 × 784".
 std::string format_value(std::string_view key, const nlohmann::json& value);
 
+// "01:05", "2:00:00".
+std::string clock_time(double seconds);
+
+// "━━━━────", of `width` columns.
+std::string progress_bar(double done, std::size_t width, bool color);
+
 // "0.2871"; "nan" or "inf" when it is not finite.
 std::string format_loss(double loss);
 

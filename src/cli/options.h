@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "prepare/prepare.h"
 #include "train/run_config.h"
 
 namespace paceline {
@@ -67,6 +68,19 @@ struct DataCleanOptions {
   std::filesystem::path cache_dir;  // of rows; empty: in the data_dir
 };
 
+struct PrepareReviewsOptions {
+  PrepareOptions prepare;  // but for what follows, which is given as words
+  std::string input_format = "auto";
+  std::string duplicates = "group";
+  std::string cut = "end";
+  std::string stop_words;  // a file; empty: the usual ones; "none"
+  std::filesystem::path vocabulary_file;
+  std::string format = "hdf5";
+  std::string memory = "1G";
+  bool json = false;
+  bool quiet = false;
+};
+
 struct BenchOptions {
   std::vector<std::string> names;  // of figures or groups of figures; empty: all
   std::filesystem::path data_dir;
@@ -89,8 +103,9 @@ struct RoleOptions {
   int announce_fd = -1;          // where to write the own address when it is known; -1: nowhere
 };
 
-using ParsedCommand = std::variant<ShowText, TrainOptions, EvaluateOptions, PredictOptions,
-                                   ExportOptions, InspectOptions, DataGetOptions, DataListOptions,
-                                   DataCleanOptions, BenchOptions, SettingsOptions, RoleOptions>;
+using ParsedCommand =
+    std::variant<ShowText, TrainOptions, EvaluateOptions, PredictOptions, ExportOptions,
+                 InspectOptions, DataGetOptions, DataListOptions, DataCleanOptions,
+                 PrepareReviewsOptions, BenchOptions, SettingsOptions, RoleOptions>;
 
 }  // namespace paceline

@@ -1,7 +1,5 @@
 #include "data/prepared.h"
 
-#include <hdf5.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -11,38 +9,21 @@
 #include <vector>
 
 #include "base/error.h"
+#include "data/hdf5.h"
 
 namespace paceline {
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
+using hdf5::Attribute;
+using hdf5::File;
+using hdf5::Space;
+using hdf5::Table;
+using hdf5::Type;
+
 constexpr hsize_t kMostWords = 1 << 24;  // what the settings allow
 constexpr hsize_t kLongestReview = 1 << 16;
 constexpr std::size_t kLongestWord = 1 << 12;
-constexpr const char* kVersionName = "paceline_reviews";
 constexpr std::array kPartNames = {"train", "validation", "test"};
-
-// What the library gave, given back.
-template <herr_t (*kClose)(hid_t)>
-class Handle {
- public:
-  explicit Handle(hid_t id) : id_(id) {}
-  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)) {}
-  Handle& operator=(Handle&&) = delete;
-  ~Handle() {
-    if (id_ >= 0) kClose(id_);
-  }
-  operator hid_t() const { return id_; }
-  bool valid() const { return id_ >= 0; }
-
- private:
-  hid_t id_;
-};
-using File = Handle<H5Fclose>;
-using Space = Handle<H5Sclose>;
-using Table = Handle<H5Dclose>;
-using Type = Handle<H5Tclose>;
-using Attribute = Handle<H5Aclose>;
 
 std::vector<hsize_t> shape_of(const Table& table) {
   const Space space(H5Dget_space(table));
@@ -75,20 +56,20 @@ struct PreparedReviews::Impl {
 
   void check_version() const {
     std::uint32_t version = 0;
-    if (H5Aexists(file, kVersionName) > 0) {
-      const Attribute attribute(H5Aopen(file, kVersionName, H5P_DEFAULT));
+    if (H5Aexists(file, kPreparedVersionName) > 0) {
+      const Attribute attribute(H5Aopen(file, kPreparedVersionName, H5P_DEFAULT));
       const Space space(H5Aget_space(attribute));
       if (H5Sget_simple_extent_npoints(space) != 1 ||
           H5Aread(attribute, H5T_NATIVE_UINT32, &version) < 0) {
-        refuse(fmt::format("its attribute '{}' is not a number", kVersionName));
+        refuse(fmt::format("its attribute '{}' is not a number", kPreparedVersionName));
       }
     }
-    if (version == kVersion) return;
+    if (version == kPreparedVersion) return;
     refuse(version == 0 ? "an HDF5 file, but not of prepared reviews: it has no attribute '" +
-                              std::string(kVersionName) + "'"
+                              std::string(kPreparedVersionName) + "'"
                         : fmt::format("prepared for version {}, and this program reads version {}: "
                                       "prepare it again",
-                                      version, kVersion));
+                                      version, kPreparedVersion));
   }
 
   void read_words() {
@@ -147,7 +128,7 @@ bool PreparedReviews::is_one(const std::filesystem::path& file) {
 }
 
 PreparedReviews::PreparedReviews(const std::filesystem::path& file) {
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);  // it would write to the terminal
+  hdf5::be_quiet();
   impl_ = std::make_unique<Impl>(
       Impl{file, File(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)), {}, 0});
   if (!impl_->file.valid()) impl_->refuse("cannot be opened: not an HDF5 file, or a damaged one");

@@ -11,6 +11,9 @@
 
 namespace paceline {
 
+inline constexpr std::uint32_t kPreparedVersion = 1;
+inline constexpr const char* kPreparedVersionName = "paceline_reviews";  // an attribute
+
 enum class PreparedPart { kTrain, kValidation, kTest };
 
 // One thread at a time. Everything throws DataError naming the file and what is wrong with it.

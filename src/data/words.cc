@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "data/clean.h"
+
 namespace paceline {
 namespace {
 
@@ -24,6 +26,16 @@ char lower(char c) {
 
 void for_each_word(std::string_view text, Marks marks,
                    const std::function<void(std::string_view)>& visit) {
+  if (marks == Marks::kDropped) {
+    std::string cleaned;
+    append_clean(text, cleaned);
+    for (std::string_view rest = cleaned; !rest.empty();) {
+      const std::size_t end = std::min(rest.find(' '), rest.size());
+      visit(rest.substr(0, end));
+      rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return;
+  }
   std::string word;
   const auto end_word = [&] {
     if (!word.empty()) visit(word);
@@ -38,7 +50,7 @@ void for_each_word(std::string_view text, Marks marks,
         break;
       case Kind::kMark:
         end_word();
-        if (marks == Marks::kWords) visit(text.substr(i, 1));
+        visit(text.substr(i, 1));
         break;
       case Kind::kSpace:
         end_word();

@@ -1,8 +1,8 @@
 // Text → words → token numbers, and back.
 //
 // Letters become small; what is neither a letter nor a digit separates words. Inside a word
-// an apostrophe is dropped: "Don't" is "dont". Bytes above 127 count as letters, so that
-// UTF-8 passes through.
+// an apostrophe is dropped: "Don't" is "dont". Where marks are dropped, clean.h tells what is a
+// letter; where they are words, all bytes above 127 count as letters, so that UTF-8 passes through.
 #pragma once
 
 #include <cstdint>

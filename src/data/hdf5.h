@@ -1,0 +1,40 @@
+// What HDF5's library gives, given back. For sources of data/ and prepare/ that read or write such
+// files; their headers do not include it.
+#pragma once
+
+#include <hdf5.h>
+
+#include <utility>
+
+namespace paceline::hdf5 {
+
+template <herr_t (*kClose)(hid_t)>
+class Handle {
+ public:
+  explicit Handle(hid_t id) : id_(id) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, H5I_INVALID_HID)) {}
+  Handle& operator=(Handle&&) = delete;
+  ~Handle() {
+    if (id_ >= 0) kClose(id_);
+  }
+  operator hid_t() const { return id_; }
+  bool valid() const { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+};
+
+using File = Handle<H5Fclose>;
+using Group = Handle<H5Gclose>;
+using Space = Handle<H5Sclose>;
+using Table = Handle<H5Dclose>;
+using Type = Handle<H5Tclose>;
+using Attribute = Handle<H5Aclose>;
+using Properties = Handle<H5Pclose>;
+
+// The library would write its own words to the terminal.
+inline void be_quiet() {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+}  // namespace paceline::hdf5

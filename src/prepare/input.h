@@ -1,0 +1,55 @@
+// Files of raw reviews, and the portions of them that are read apart.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace paceline {
+
+enum class ReviewFormat { kAuto, kJson, kCsv, kTsv };
+
+std::string name_of(ReviewFormat format);
+
+// Which fields hold the text and the rating: names of JSON's fields or of columns, or numbers of
+// columns, from 1. Empty: reviewText or text, overall or stars; of columns without names the first
+// is the rating and the second the text.
+struct ReviewFields {
+  std::string text;
+  std::string rating;
+};
+
+inline constexpr const char* kStandardInput = "-";
+
+struct InputFile {
+  std::filesystem::path path;  // kStandardInput: what is piped in
+  std::uint64_t bytes = 0;     // as stored
+  std::int64_t changed = 0;    // when, in nanoseconds
+  bool compressed = false;
+  ReviewFormat format = ReviewFormat::kJson;
+  bool header = false;  // the first line names the columns
+  std::size_t text_column = 1;
+  std::size_t rating_column = 0;
+
+  bool piped() const { return path == kStandardInput; }
+};
+
+// Looks at each file that the names mean (a file, a folder, a pattern, "-"), sorted by path, none
+// twice. Throws DataError when there is none, when one cannot be read, and when a column is
+// missing.
+std::vector<InputFile> find_inputs(const std::vector<std::string>& names, ReviewFormat format,
+                                   const ReviewFields& fields);
+
+// Lines that begin in [begin, end) of the file as it is stored.
+struct Portion {
+  std::size_t file = 0;
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+
+// Of about `bytes` each. A file that is compressed, piped in, or has quoted line ends is one
+// portion.
+std::vector<Portion> cut_into_portions(const std::vector<InputFile>& files, std::uint64_t bytes);
+
+}  // namespace paceline

@@ -1,0 +1,171 @@
+#include "prepare/line_reader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "data/gzip.h"
+#include "data/zstd.h"
+
+namespace paceline {
+namespace {
+
+constexpr std::size_t kFirstRoom = std::size_t{1} << 20;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ > STDERR_FILENO) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+}  // namespace
+
+LineReader::LineReader(const InputFile& file, const Portion& portion, std::size_t most_line_bytes)
+    : file_(file),
+      portion_(portion),
+      most_line_bytes_(most_line_bytes),
+      room_(kFirstRoom),
+      buffer_(new char[room_ + kPadding]()),
+      at_(buffer_.get()),
+      end_(buffer_.get()) {
+  if (file.compressed && ZstdReader::is_one(file.path)) {
+    const auto reader = std::make_shared<ZstdReader>(file.path);
+    read_ = [reader](std::span<std::byte> into) { return reader->read(into); };
+    stored_ = [reader] { return reader->consumed(); };
+    return;
+  }
+  if (file.compressed) {
+    const auto reader = std::make_shared<GzipReader>(file.path);
+    read_ = [reader](std::span<std::byte> into) { return reader->read(into); };
+    stored_ = [reader] { return reader->consumed(); };
+    return;
+  }
+  const auto open = std::make_shared<Descriptor>(
+      file.piped() ? STDIN_FILENO : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto fail = [path = file.path] {
+    throw DataError("cannot read {}: {}", path.string(), errno_text(errno));
+  };
+  if (open->number() < 0) fail();
+  // One byte earlier, to see whether a line begins at the very beginning.
+  if (portion.begin > 0) {
+    offset_ = portion.begin - 1;
+    if (::lseek(open->number(), static_cast<off_t>(offset_), SEEK_SET) < 0) fail();
+  }
+  read_ = [open, fail](std::span<std::byte> into) {
+    std::size_t filled = 0;
+    while (filled < into.size()) {
+      const ssize_t got = ::read(open->number(), into.data() + filled, into.size() - filled);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail();
+      if (got == 0) break;
+      filled += static_cast<std::size_t>(got);
+    }
+    return filled;
+  };
+  if (portion.begin > 0) next_of_all();  // it began before
+}
+
+std::uint64_t LineReader::consumed() const {
+  return stored_ ? stored_() : offset_;
+}
+
+std::optional<std::string_view> LineReader::next() {
+  while (true) {
+    const std::uint64_t begin = offset_ - static_cast<std::uint64_t>(end_ - at_);
+    if (!file_.compressed && !file_.piped() && begin >= portion_.end) return std::nullopt;
+    std::optional<std::string_view> line = next_of_all();
+    if (!line || line->find_first_not_of(" \t\r") != std::string_view::npos) {
+      if (line && file_.header && begin == 0) continue;
+      return line;
+    }
+  }
+}
+
+std::optional<std::string_view> LineReader::next_of_all() {
+  const char* found = end_of_line(at_);
+  while (found == nullptr) {
+    const auto bytes = static_cast<std::size_t>(end_ - at_);
+    if (bytes > most_line_bytes_) {
+      skip_long_line();
+      found = end_of_line(at_);
+      continue;
+    }
+    if (!fill()) {  // the last line may lack its end
+      if (at_ == end_) return std::nullopt;
+      found = end_;
+      break;
+    }
+    found = end_of_line(at_);
+  }
+  std::string_view line(at_, static_cast<std::size_t>(found - at_));
+  at_ = std::min(found + 1, end_);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  if (line.size() <= most_line_bytes_) return line;
+  ++too_long_;
+  return std::string_view();
+}
+
+const char* LineReader::end_of_line(const char* from) const {
+  const auto find = [this](const char* begin) {
+    return static_cast<const char*>(
+        std::memchr(begin, '\n', static_cast<std::size_t>(end_ - begin)));
+  };
+  if (from == end_) return nullptr;
+  const char* found = find(from);
+  if (file_.format != ReviewFormat::kCsv) return found;
+  // Behind an even number of quotes.
+  std::ptrdiff_t quotes = 0;
+  for (const char* begin = from; found != nullptr; begin = found, found = find(found + 1)) {
+    quotes += std::count(begin, found, '"');
+    if (quotes % 2 == 0) return found;
+    if (found + 1 == end_) return nullptr;
+  }
+  return nullptr;
+}
+
+// Moves what is left to the front and reads behind it. False: there is nothing more.
+bool LineReader::fill() {
+  if (over_) return false;
+  const auto left = static_cast<std::size_t>(end_ - at_);
+  if (left * 2 > room_) {
+    room_ *= 2;
+    std::unique_ptr<char[]> larger(new char[room_ + kPadding]);
+    std::memcpy(larger.get(), at_, left);
+    buffer_ = std::move(larger);
+  } else {
+    std::memmove(buffer_.get(), at_, left);
+  }
+  const std::size_t got =
+      read_(std::as_writable_bytes(std::span(buffer_.get() + left, room_ - left)));
+  over_ = got < room_ - left;
+  offset_ += got;
+  at_ = buffer_.get();
+  end_ = at_ + left + got;
+  std::memset(buffer_.get() + left + got, 0, kPadding);
+  return got > 0;
+}
+
+void LineReader::skip_long_line() {
+  ++too_long_;
+  const char* found = nullptr;
+  do {
+    at_ = end_;
+    if (!fill()) return;
+    found = static_cast<const char*>(std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_)));
+  } while (found == nullptr);
+  at_ = found + 1;
+}
+
+}  // namespace paceline

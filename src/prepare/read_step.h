@@ -1,0 +1,39 @@
+// The first step: a portion of raw reviews → sorted runs of cleaned texts with their ratings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+
+#include "prepare/settings.h"
+#include "prepare/tasks.h"
+
+namespace paceline {
+
+struct ReadReport {
+  std::uint64_t rows = 0;  // lines that hold something
+  std::array<std::uint64_t, kRejects> rejected{};
+  std::uint64_t replaced_bytes = 0;  // that were not UTF-8
+  std::uint64_t runs = 0;
+
+  void add(const ReadReport& more);
+};
+nlohmann::json to_json(const ReadReport& report);
+ReadReport read_report(const nlohmann::json& json);
+
+struct ReadTask {
+  const InputFile& file;
+  Portion portion;
+  std::size_t memory = 0;
+  std::filesystem::path name;            // of its files: NAME-0.run, …
+  std::atomic<std::uint64_t>& progress;  // bytes of the file as it is stored
+  const StopFlag& stop;
+};
+
+// Throws DataError when the file cannot be read or a run cannot be written.
+ReadReport read_portion(const ReadTask& task, const PrepareSettings& settings);
+
+std::filesystem::path run_path(const std::filesystem::path& name, std::uint64_t number);
+
+}  // namespace paceline

@@ -1,0 +1,180 @@
+#include "prepare/review_parser.h"
+
+#include <simdjson.h>
+#include <utf8proc.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "prepare/line_reader.h"
+
+namespace paceline {
+namespace {
+
+namespace dom = simdjson::dom;
+static_assert(LineReader::kPadding >= simdjson::SIMDJSON_PADDING);
+
+std::optional<double> number_in(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+// A number, or a text that is one.
+std::optional<double> rating_in(const dom::element& value) {
+  double number = 0;
+  if (value.get_double().get(number) == simdjson::SUCCESS) return number;
+  std::string_view text;
+  if (value.get_string().get(text) == simdjson::SUCCESS) return number_in(text);
+  return std::nullopt;
+}
+
+// Bytes that are not UTF-8 become U+FFFD. Returns how many there were.
+std::uint64_t replace_wrong_bytes(std::string_view text, std::string& out) {
+  constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+  std::uint64_t wrong = 0;
+  out.clear();
+  const auto* at = reinterpret_cast<const utf8proc_uint8_t*>(text.data());
+  const auto* const end = at + text.size();
+  while (at < end) {
+    utf8proc_int32_t character = 0;
+    const utf8proc_ssize_t bytes = utf8proc_iterate(at, end - at, &character);
+    if (bytes > 0) {
+      out.append(reinterpret_cast<const char*>(at), static_cast<std::size_t>(bytes));
+      at += bytes;
+    } else {
+      out += kReplacement;
+      ++wrong;
+      ++at;
+    }
+  }
+  return wrong;
+}
+
+}  // namespace
+
+const char* sentence_of(Reject reject) {
+  switch (reject) {
+    case Reject::kNone:
+      return "taken";
+    case Reject::kMalformed:
+      return "not of the format";
+    case Reject::kNoText:
+      return "without a text";
+    case Reject::kNoRating:
+      return "without a rating";
+    case Reject::kRatingRange:
+      return "with a rating out of range";
+    case Reject::kUndecided:
+      return "with a rating that is neither negative nor positive";
+    case Reject::kEmpty:
+      return "without a word";
+    case Reject::kTooLong:
+      return "too long";
+  }
+  return "";
+}
+
+struct ReviewParser::Json {
+  dom::parser parser;
+  std::string repaired;
+};
+
+ReviewParser::ReviewParser(const InputFile& file, const ReviewFields& fields,
+                           const RatingRange& range)
+    : file_(file),
+      range_(range),
+      text_names_{fields.text.empty() ? "reviewText" : fields.text,
+                  fields.text.empty() ? "text" : fields.text},
+      rating_names_{fields.rating.empty() ? "overall" : fields.rating,
+                    fields.rating.empty() ? "stars" : fields.rating},
+      json_(std::make_unique<Json>()) {}
+
+ReviewParser::~ReviewParser() = default;
+
+Reject ReviewParser::parse(std::string_view line, RawReview& review) {
+  return file_.format == ReviewFormat::kJson ? parse_json(line, review)
+                                             : parse_columns(line, review);
+}
+
+Reject ReviewParser::rate(double rating, RawReview& review) const {
+  if (!(rating >= range_.lowest && rating <= range_.highest)) return Reject::kRatingRange;
+  review.rating = static_cast<Rating>(std::lround(rating * 100));
+  return Reject::kNone;
+}
+
+// Of a field that stands there twice the last counts.
+Reject ReviewParser::parse_json(std::string_view line, RawReview& review) {
+  dom::object object;
+  auto error = json_->parser.parse(line.data(), line.size(), false).get(object);
+  if (error == simdjson::UTF8_ERROR) {
+    replaced_ += replace_wrong_bytes(line, json_->repaired);
+    error = json_->parser.parse(json_->repaired).get(object);
+  }
+  if (error != simdjson::SUCCESS) return Reject::kMalformed;
+  const auto is_one_of = [](std::string_view key, const std::array<std::string, 2>& names) {
+    return key == names[0] || key == names[1];
+  };
+  bool has_text = false;
+  std::optional<double> rating;
+  for (const auto& [key, value] : object) {
+    if (is_one_of(key, text_names_)) {
+      has_text = value.get_string().get(review.text) == simdjson::SUCCESS;
+    } else if (is_one_of(key, rating_names_)) {
+      rating = rating_in(value);
+    }
+  }
+  if (!has_text) return Reject::kNoText;
+  if (!rating) return Reject::kNoRating;
+  return rate(*rating, review);
+}
+
+// The column that begins at `at`, which moves behind its separator. In CSV quotes may surround it,
+// and two of them mean one.
+std::string_view ReviewParser::column(std::string_view line, std::size_t& at) {
+  const bool csv = file_.format == ReviewFormat::kCsv;
+  const char separator = csv ? ',' : '\t';
+  if (!csv || at >= line.size() || line[at] != '"') {
+    const std::size_t end = std::min(line.find(separator, at), line.size());
+    const std::string_view found = line.substr(at, end - at);
+    at = end + 1;
+    return found;
+  }
+  unquoted_.clear();
+  for (++at; at < line.size(); ++at) {
+    if (line[at] == '"') {
+      if (at + 1 >= line.size() || line[at + 1] != '"') break;
+      ++at;
+    }
+    unquoted_ += line[at];
+  }
+  at = std::min(line.find(separator, at), line.size()) + 1;
+  return unquoted_;
+}
+
+Reject ReviewParser::parse_columns(std::string_view line, RawReview& review) {
+  std::optional<double> rating;
+  bool has_text = false;
+  const std::size_t last = std::max(file_.text_column, file_.rating_column);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i <= last; ++i) {
+    if (at > line.size()) return i <= file_.rating_column ? Reject::kNoRating : Reject::kNoText;
+    const std::string_view found = column(line, at);
+    if (i == file_.rating_column) {
+      rating = number_in(found);
+      if (!rating) return Reject::kNoRating;
+    } else if (i == file_.text_column) {
+      text_.assign(found);
+      has_text = true;
+    }
+  }
+  if (!has_text) return Reject::kNoText;
+  review.text = text_;
+  return rate(*rating, review);
+}
+
+}  // namespace paceline

@@ -1,0 +1,300 @@
+#include "prepare/runs.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <tuple>
+
+#include "base/error.h"
+#include "prepare/line_reader.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
+constexpr std::uint64_t kMagic = 0x314E555245434150;  // "PACERUN1"
+
+struct RecordHead {
+  std::uint64_t hash;
+  std::uint32_t bytes;
+  std::uint16_t kinds;   // ratings that follow; 0: one, of `rating`
+  std::uint16_t rating;  // which it had once
+};
+static_assert(sizeof(RecordHead) == 16);
+
+struct Tail {
+  std::array<std::uint64_t, kSlices + 1> begins{};
+  std::array<std::uint64_t, kSlices> checksums{};
+  std::uint64_t texts = 0;
+  std::uint64_t magic = kMagic;
+};
+
+template <typename Item>
+void append(std::string& bytes, const Item* items, std::size_t count) {
+  bytes.append(reinterpret_cast<const char*>(items), count * sizeof(Item));
+}
+
+// Adds the counts of `more` to those of `ratings`, which stay in ascending order.
+void add_ratings(std::vector<RatingCount>& ratings, std::span<const RatingCount> more) {
+  for (const RatingCount& one : more) {
+    const auto at = std::lower_bound(
+        ratings.begin(), ratings.end(), one.rating,
+        [](const RatingCount& known, std::uint32_t rating) { return known.rating < rating; });
+    if (at != ratings.end() && at->rating == one.rating) {
+      at->count += one.count;
+    } else {
+      ratings.insert(at, one);
+    }
+  }
+}
+
+}  // namespace
+
+std::uint64_t hash_of_text(std::string_view text) {
+  return XXH3_64bits(text.data(), text.size());
+}
+
+// ---- writing -----------------------------------------------------------------------------
+
+RunWriter::RunWriter(const fs::path& path) : file_(path) {
+  pending_.reserve(kWriteBytes + (std::size_t{64} << 10));
+}
+
+void RunWriter::add(const RatedText& text) {
+  const std::size_t slice = slice_of(text.hash);
+  while (slice_ < slice) begins_[++slice_] = written_ + pending_.size();
+  const bool once = text.ratings.size() == 1 && text.ratings[0].count == 1;
+  const RecordHead head{
+      text.hash, static_cast<std::uint32_t>(text.text.size()),
+      once ? std::uint16_t{0} : static_cast<std::uint16_t>(text.ratings.size()),
+      once ? static_cast<std::uint16_t>(text.ratings[0].rating) : std::uint16_t{0}};
+  const std::size_t begin = pending_.size();
+  append(pending_, &head, 1);
+  if (!once) append(pending_, text.ratings.data(), text.ratings.size());
+  pending_ += text.text;
+  checksums_[slice] += XXH3_64bits(pending_.data() + begin, pending_.size() - begin);
+  ++texts_;
+  if (pending_.size() >= kWriteBytes) flush();
+}
+
+void RunWriter::flush() {
+  file_.write(std::string_view(pending_));
+  written_ += pending_.size();
+  pending_.clear();
+}
+
+void RunWriter::commit() {
+  while (slice_ < kSlices) begins_[++slice_] = written_ + pending_.size();
+  const Tail tail{begins_, checksums_, texts_, kMagic};
+  append(pending_, &tail, 1);
+  flush();
+  file_.commit(AtomicFile::Durable::kLater);
+}
+
+RunBuilder::RunBuilder(std::size_t memory)
+    : memory_(std::min<std::size_t>(memory, std::size_t{1} << 31)),
+      texts_(std::make_unique_for_overwrite<char[]>(memory_)) {}
+
+bool RunBuilder::full() const {
+  return used_ + entries_.size() * sizeof(Entry) + 3 * LineReader::kMostLineBytes > memory_;
+}
+
+void RunBuilder::add(std::string_view text, Rating rating) {
+  PACELINE_CHECK(used_ + text.size() <= memory_);
+  std::memcpy(texts_.get() + used_, text.data(), text.size());
+  entries_.push_back({hash_of_text(text), static_cast<std::uint32_t>(used_),
+                      static_cast<std::uint32_t>(text.size()), rating});
+  used_ += text.size();
+}
+
+void RunBuilder::write(const fs::path& path) {
+  std::sort(entries_.begin(), entries_.end(), [this](const Entry& a, const Entry& b) {
+    if (a.hash != b.hash) return a.hash < b.hash;
+    if (const int order = text_of(a).compare(text_of(b)); order != 0) return order < 0;
+    return a.rating < b.rating;
+  });
+  RunWriter writer(path);
+  std::vector<RatingCount> ratings;
+  for (auto at = entries_.begin(); at != entries_.end();) {
+    const RatedText text{at->hash, text_of(*at), {}};
+    ratings.clear();
+    for (; at != entries_.end() && at->hash == text.hash && text_of(*at) == text.text; ++at) {
+      if (ratings.empty() || ratings.back().rating != at->rating)
+        ratings.push_back({0, at->rating, 0});
+      ++ratings.back().count;
+    }
+    writer.add({text.hash, text.text, ratings});
+  }
+  writer.commit();
+  entries_.clear();
+  used_ = 0;
+}
+
+// ---- reading -----------------------------------------------------------------------------
+
+struct RunReader::Impl {
+  fs::path path;
+  int file = -1;
+  Tail tail;
+  std::vector<char> buffer;
+  std::size_t at = 0;        // in the buffer
+  std::size_t filled = 0;    // of it
+  std::uint64_t offset = 0;  // of what follows the buffer, in the file
+  std::size_t slice = 0;
+  std::uint64_t checksum = 0;
+  std::array<RatingCount, 1> once{};
+  std::vector<RatingCount> ratings;
+
+  ~Impl() {
+    if (file >= 0) ::close(file);
+  }
+  [[noreturn]] void fail(const std::string& how) const {
+    throw DataError("{} cannot be used: {}. Begin anew with --fresh", path.string(), how);
+  }
+  void read(std::uint64_t from, void* into, std::size_t bytes) const {
+    auto* to = static_cast<char*>(into);
+    while (bytes > 0) {
+      const ssize_t got = ::pread(file, to, bytes, static_cast<off_t>(from));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) fail(errno_text(errno));
+      if (got == 0) fail("it is cut off");
+      to += got;
+      from += static_cast<std::uint64_t>(got);
+      bytes -= static_cast<std::size_t>(got);
+    }
+  }
+  // Makes `bytes` of the slice lie in the buffer, from `at` on.
+  const char* need(std::size_t bytes) {
+    if (filled - at < bytes) {
+      std::memmove(buffer.data(), buffer.data() + at, filled - at);
+      filled -= at;
+      at = 0;
+      const std::uint64_t left = tail.begins[slice + 1] - offset;
+      if (bytes > filled + left) fail("its records are damaged");
+      if (bytes > buffer.size()) buffer.resize(2 * bytes);
+      const auto some =
+          static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size() - filled));
+      read(offset, buffer.data() + filled, some);
+      offset += some;
+      filled += some;
+    }
+    return buffer.data() + at;
+  }
+};
+
+RunReader::RunReader(const fs::path& path, std::size_t buffer_bytes)
+    : impl_(std::make_unique<Impl>()) {
+  impl_->path = path;
+  impl_->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (impl_->file < 0) throw DataError("cannot read {}: {}", path.string(), errno_text(errno));
+  const off_t size = ::lseek(impl_->file, 0, SEEK_END);
+  if (size < static_cast<off_t>(sizeof(Tail))) impl_->fail("it is too short");
+  impl_->read(static_cast<std::uint64_t>(size) - sizeof(Tail), &impl_->tail, sizeof(Tail));
+  const auto& begins = impl_->tail.begins;
+  if (impl_->tail.magic != kMagic || !std::is_sorted(begins.begin(), begins.end()) ||
+      begins.back() + sizeof(Tail) != static_cast<std::uint64_t>(size)) {
+    impl_->fail("its end is damaged");
+  }
+  impl_->buffer.resize(buffer_bytes);
+}
+
+RunReader::~RunReader() = default;
+RunReader::RunReader(RunReader&&) noexcept = default;
+
+void RunReader::begin(std::size_t slice) {
+  impl_->slice = slice;
+  impl_->offset = impl_->tail.begins[slice];
+  impl_->at = impl_->filled = 0;
+  impl_->checksum = 0;
+}
+
+bool RunReader::next(RatedText& text) {
+  Impl& my = *impl_;
+  if (my.at == my.filled && my.offset == my.tail.begins[my.slice + 1]) {
+    if (my.checksum != my.tail.checksums[my.slice]) my.fail("its records are damaged");
+    return false;
+  }
+  RecordHead head{};
+  std::memcpy(&head, my.need(sizeof head), sizeof head);
+  const std::size_t ratings = head.kinds * sizeof(RatingCount);
+  const std::size_t bytes = sizeof head + ratings + head.bytes;
+  const char* record = my.need(bytes);
+  my.checksum += XXH3_64bits(record, bytes);
+  text.hash = head.hash;
+  text.text = {record + sizeof head + ratings, head.bytes};
+  if (head.kinds == 0) {
+    my.once[0] = {1, head.rating, 0};
+    text.ratings = my.once;
+  } else {
+    my.ratings.resize(head.kinds);
+    std::memcpy(my.ratings.data(), record + sizeof head, ratings);
+    text.ratings = my.ratings;
+  }
+  my.at += bytes;
+  return true;
+}
+
+// ---- merging -----------------------------------------------------------------------------
+
+RunMerger::RunMerger(std::vector<RunReader>& runs, std::size_t slice)
+    : runs_(runs), heads_(runs.size()) {
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    runs[i].begin(slice);
+    if (runs[i].next(heads_[i])) heap_.push_back(i);
+  }
+  for (std::size_t i = heap_.size(); i-- > 0;) sift_down(i);
+}
+
+bool RunMerger::before(std::size_t a, std::size_t b) const {
+  if (heads_[a].hash != heads_[b].hash) return heads_[a].hash < heads_[b].hash;
+  return heads_[a].text < heads_[b].text;
+}
+
+void RunMerger::sift_down(std::size_t at) {
+  while (true) {
+    std::size_t least = 2 * at + 1;
+    if (least >= heap_.size()) return;
+    if (least + 1 < heap_.size() && before(heap_[least + 1], heap_[least])) ++least;
+    if (!before(heap_[least], heap_[at])) return;
+    std::swap(heap_[at], heap_[least]);
+    at = least;
+  }
+}
+
+bool RunMerger::next(RatedText& text) {
+  if (heap_.empty()) return false;
+  text.hash = heads_[heap_[0]].hash;
+  text_.assign(heads_[heap_[0]].text);
+  ratings_.clear();
+  while (!heap_.empty() && heads_[heap_[0]].hash == text.hash && heads_[heap_[0]].text == text_) {
+    const std::size_t run = heap_[0];
+    add_ratings(ratings_, heads_[run].ratings);
+    if (!runs_[run].next(heads_[run])) {
+      heap_[0] = heap_.back();
+      heap_.pop_back();
+    }
+    sift_down(0);
+  }
+  text.text = text_;
+  text.ratings = ratings_;
+  return true;
+}
+
+void merge_runs(const std::vector<fs::path>& runs, const fs::path& path, std::size_t buffer_bytes) {
+  std::vector<RunReader> readers;
+  for (const fs::path& run : runs) readers.emplace_back(run, buffer_bytes);
+  RunWriter writer(path);
+  for (std::size_t slice = 0; slice < kSlices; ++slice) {
+    RunMerger merger(readers, slice);
+    for (RatedText text; merger.next(text);) writer.add(text);
+  }
+  writer.commit();
+}
+
+}  // namespace paceline

@@ -1,0 +1,56 @@
+#include "prepare/tasks.h"
+
+#include <exception>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace paceline {
+
+void throw_if_stopped(const StopFlag& stop) {
+  if (stop.load(std::memory_order_relaxed)) throw Interrupted("stopped");
+}
+
+void run_tasks(std::size_t count, unsigned threads, const StopFlag& stop,
+               const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  std::atomic<bool> failed = false;
+  std::exception_ptr first;
+  std::mutex mutex;
+  const auto take_tasks = [&] {
+    try {
+      for (std::size_t task = next++; task < count && !failed; task = next++) {
+        throw_if_stopped(stop);
+        work(task);
+      }
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+      failed = true;
+    }
+  };
+  std::vector<std::thread> others;
+  for (unsigned i = 1; i < threads && i < count; ++i) others.emplace_back(take_tasks);
+  take_tasks();
+  for (std::thread& other : others) other.join();
+  if (first) std::rethrow_exception(first);
+}
+
+nlohmann::json read_done(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return nullptr;
+  nlohmann::json report = nlohmann::json::parse(read_text(path), nullptr, false);
+  return report.is_discarded() ? nlohmann::json() : report;
+}
+
+void write_done(const std::filesystem::path& path, const nlohmann::json& report) {
+  AtomicFile file(path);
+  file.write(std::string_view(report.dump()));
+  file.commit(AtomicFile::Durable::kLater);
+}
+
+}  // namespace paceline

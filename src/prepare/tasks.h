@@ -1,0 +1,29 @@
+// Work that is cut into tasks which need nothing of each other.
+//
+// A task ends with a file that appears when all that it has made is there. Whoever was interrupted,
+// or killed, goes on with the tasks that have no such file.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+
+namespace paceline {
+
+// Set by whoever wants the work to end.
+using StopFlag = std::atomic<bool>;
+
+void throw_if_stopped(const StopFlag& stop);  // Interrupted
+
+// Calls `work` with 0 … count - 1 from `threads` threads. After the first that throws no more are
+// begun, and what it threw is thrown here.
+void run_tasks(std::size_t count, unsigned threads, const StopFlag& stop,
+               const std::function<void(std::size_t task)>& work);
+
+// What a task wrote at its end; null: it has not come to its end.
+nlohmann::json read_done(const std::filesystem::path& path);
+void write_done(const std::filesystem::path& path, const nlohmann::json& report);
+
+}  // namespace paceline

@@ -1,0 +1,69 @@
+#include "prepare/work_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "prepare/tasks.h"
+
+namespace paceline {
+
+namespace fs = std::filesystem;
+
+WorkFolder::Lock::Lock(const fs::path& path)
+    : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+  if (file_ < 0) throw DataError("cannot write {}: {}", path.string(), errno_text(errno));
+  if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  ::close(file_);
+  throw DataError("another process prepares this output: {} is locked", path.string());
+}
+
+WorkFolder::Lock::~Lock() {
+  ::close(file_);
+}
+
+WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, bool fresh)
+    : path_(path) {
+  fs::create_directories(path_);
+  const fs::path lock = path_ / "lock";
+  lock_ = std::make_unique<Lock>(lock);
+  manifest_ = read_done(path_ / "manifest.json");
+  if (!manifest_.is_null() && !fresh) {
+    if (manifest_.value("made_of", nlohmann::json()) != made_of) {
+      throw DataError(
+          "{} is of an earlier run with other settings or other files: go on with those, or begin "
+          "anew with --fresh",
+          path_.string());
+    }
+    resumed_ = true;
+    return;
+  }
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    if (entry.path() != lock) fs::remove_all(entry.path());
+  }
+  manifest_ = {{"made_of", made_of}};
+  save();
+}
+
+void WorkFolder::save() const {
+  write_atomically(path_ / "manifest.json", manifest_.dump());
+}
+
+std::uint64_t WorkFolder::chosen(const std::string& name, std::uint64_t now) {
+  if (!manifest_.contains(name)) {
+    manifest_[name] = now;
+    save();
+  }
+  return manifest_[name];
+}
+
+void WorkFolder::remove() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace paceline

@@ -1,0 +1,49 @@
+// The folder of a preparation that is under way: what is done lies there until the output does.
+//
+// One process at a time; another is refused. Throws DataError.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace paceline {
+
+class WorkFolder {
+ public:
+  // `made_of` is all that what lies there depends on. A folder that was made of something else is
+  // refused, unless it is to be `fresh`.
+  WorkFolder(const std::filesystem::path& path, const nlohmann::json& made_of, bool fresh);
+  WorkFolder(const WorkFolder&) = delete;
+  WorkFolder& operator=(const WorkFolder&) = delete;
+
+  bool resumed() const { return resumed_; }
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+
+  // A number that was chosen when the folder was made, or `now`: what is cut into tasks must be cut
+  // as it was.
+  std::uint64_t chosen(const std::string& name, std::uint64_t now);
+
+  void remove();
+
+ private:
+  // Held until the end, also when this object is not made in full.
+  class Lock {
+   public:
+    explicit Lock(const std::filesystem::path& path);
+    ~Lock();
+
+   private:
+    int file_;
+  };
+
+  void save() const;
+
+  std::filesystem::path path_;
+  std::unique_ptr<Lock> lock_;
+  nlohmann::json manifest_;
+  bool resumed_ = false;
+};
+
+}  // namespace paceline

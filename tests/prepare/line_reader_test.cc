@@ -1,0 +1,92 @@
+#include "prepare/line_reader.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/temp_dir.h"
+
+namespace paceline {
+namespace {
+
+using testing::ElementsAre;
+
+class LineReaderTest : public testing::Test {
+ protected:
+  InputFile file_of(const std::string& text, ReviewFormat format = ReviewFormat::kTsv) {
+    const std::filesystem::path path = dir_.path() / "lines";
+    write_atomically(path, text);
+    InputFile file;
+    file.path = path;
+    file.bytes = text.size();
+    file.format = format;
+    return file;
+  }
+
+  static std::vector<std::string> lines_of(const InputFile& file, const Portion& portion) {
+    LineReader reader(file, portion);
+    std::vector<std::string> lines;
+    while (const auto line = reader.next()) lines.emplace_back(*line);
+    return lines;
+  }
+
+  TempDir dir_;
+};
+
+TEST_F(LineReaderTest, GivesLinesWithoutTheirEndsAndNoBlankOnes) {
+  const InputFile file = file_of("one\r\n\n  \ntwo\nthree");
+  EXPECT_THAT(lines_of(file, {0, 0, file.bytes}), ElementsAre("one", "two", "three"));
+  const InputFile empty = file_of("");
+  EXPECT_TRUE(lines_of(empty, {0, 0, 0}).empty());
+}
+
+TEST_F(LineReaderTest, EveryLineIsInOnePortion) {
+  std::string text;
+  std::vector<std::string> all;
+  for (int i = 0; i < 40; ++i) {
+    all.push_back(fmt::format("line {}{}", i, std::string(static_cast<std::size_t>(i % 7), 'x')));
+    text += all.back() + "\n";
+  }
+  const InputFile file = file_of(text);
+  for (std::uint64_t bytes = 1; bytes < 60; ++bytes) {
+    std::vector<std::string> found;
+    for (const Portion& portion : cut_into_portions({file}, bytes)) {
+      for (std::string& line : lines_of(file, portion)) found.push_back(std::move(line));
+    }
+    EXPECT_EQ(found, all) << "portions of " << bytes;
+  }
+}
+
+TEST_F(LineReaderTest, LinesLongerThanTheBufferAreWhole) {
+  const std::string large(3'000'000, 'y');
+  const InputFile file = file_of("a\n" + large + "\nb\n");
+  EXPECT_THAT(lines_of(file, {0, 0, file.bytes}), ElementsAre("a", large, "b"));
+}
+
+TEST_F(LineReaderTest, LinesThatAreTooLongAreLeftOutAndCounted) {
+  const InputFile file =
+      file_of("a\n" + std::string(10'000'000, 'z') + "\nb\n" + std::string(9'000'000, 'z'));
+  LineReader reader(file, {0, 0, file.bytes});
+  EXPECT_EQ(*reader.next(), "a");
+  EXPECT_EQ(*reader.next(), "b");
+  EXPECT_FALSE(reader.next());
+  EXPECT_EQ(reader.too_long(), 2U);
+}
+
+TEST_F(LineReaderTest, QuotedLineEndsDoNotEndALineOfCsv) {
+  const InputFile file =
+      file_of("1,\"two\nlines\"\n2,\"a \"\"q\"\"\n\nb\"\n3,x\n", ReviewFormat::kCsv);
+  EXPECT_THAT(lines_of(file, {0, 0, file.bytes}),
+              ElementsAre("1,\"two\nlines\"", "2,\"a \"\"q\"\"\n\nb\"", "3,x"));
+}
+
+TEST_F(LineReaderTest, AMissingFileIsNamed) {
+  InputFile file;
+  file.path = dir_.path() / "nothing";
+  EXPECT_THROW(LineReader(file, {0, 0, 1}), DataError);
+}
+
+}  // namespace
+}  // namespace paceline
