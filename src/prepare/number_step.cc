@@ -126,25 +126,27 @@ std::string ContentSum::text() const {
 WordNumbers::WordNumbers(const std::vector<std::string>& words)
     : table_(std::bit_ceil(std::max<std::size_t>(16, 4 * words.size()))) {
   end_ = Vocabulary::kFirstWord;
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(table_.size()));
   const std::size_t mask = table_.size() - 1;
   for (const std::string& word : words) {
-    const std::uint64_t hash = hash_of_word(word);
-    std::size_t at = hash & mask;
+    const std::uint64_t key = key_of_word(word);
+    std::size_t at = slot_of_key(key, shift_);
     while (table_[at].bytes != 0) at = (at + 1) & mask;
-    table_[at] = {hash, static_cast<std::uint32_t>(text_.size()),
+    table_[at] = {key, static_cast<std::uint32_t>(text_.size()),
                   static_cast<std::uint32_t>(word.size()), end_++};
     text_ += word;
   }
 }
 
 std::uint32_t WordNumbers::number(std::string_view word) const {
-  const std::uint64_t hash = hash_of_word(word);
+  const std::uint64_t key = key_of_word(word);
   const std::size_t mask = table_.size() - 1;
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+  for (std::size_t at = slot_of_key(key, shift_);; at = (at + 1) & mask) {
     const Entry& entry = table_[at];
     if (entry.bytes == 0) return Vocabulary::kUnknown;
-    if (entry.hash == hash && entry.bytes == word.size() &&
-        std::memcmp(text_.data() + entry.begin, word.data(), word.size()) == 0) {
+    if (entry.key == key && entry.bytes == word.size() &&
+        (word.size() <= kShortWord ||
+         std::memcmp(text_.data() + entry.begin, word.data(), word.size()) == 0)) {
       return entry.number;
     }
   }

@@ -24,13 +24,14 @@ class WordNumbers {
 
  private:
   struct Entry {
-    std::uint64_t hash = 0;
+    std::uint64_t key = 0;
     std::uint32_t begin = 0;
     std::uint32_t bytes = 0;
     std::uint32_t number = 0;
   };
   std::string text_;
   std::vector<Entry> table_;
+  unsigned shift_ = 0;  // of keys, to places
   std::uint32_t end_ = 0;
 };
 

@@ -1,4 +1,5 @@
-// A hash of words, most of which are short: eight characters fit in a register.
+// Words as keys of tables. Most are short: eight characters fit in a register, and are then
+// compared without a look at the text.
 #pragma once
 
 #include <xxhash.h>
@@ -9,13 +10,29 @@
 
 namespace paceline {
 
-inline std::uint64_t hash_of_word(std::string_view word) {
-  if (word.size() > 8) return XXH3_64bits(word.data(), word.size());
-  std::uint64_t bits = 0;
-  std::memcpy(&bits, word.data(), word.size());
-  bits ^= static_cast<std::uint64_t>(word.size()) << 56;
-  bits *= 0x9E3779B97F4A7C15;
-  return bits ^ (bits >> 32);
+inline constexpr std::size_t kShortWord = 8;
+
+// The characters themselves of a short word, a hash of a longer one. Not of an empty one.
+inline std::uint64_t key_of_word(std::string_view word) {
+  const std::size_t size = word.size();
+  const char* const at = word.data();
+  if (size > kShortWord) return XXH3_64bits(at, size);
+  if (size >= 4) {  // two halves, which may overlap
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+    std::memcpy(&first, at, sizeof first);
+    std::memcpy(&last, at + size - sizeof last, sizeof last);
+    return first | std::uint64_t{last} << 8 * (size - sizeof last);
+  }
+  const auto byte = [at](std::size_t i) {
+    return std::uint64_t{static_cast<unsigned char>(at[i])} << 8 * i;
+  };
+  return byte(0) | byte(size / 2) | byte(size - 1);
+}
+
+// Where to look first in a table of 2^(64 - shift) places.
+inline std::size_t slot_of_key(std::uint64_t key, unsigned shift) {
+  return (key * 0x9E3779B97F4A7C15) >> shift;
 }
 
 // Calls `visit` with each word of a text whose words have one blank between them.

@@ -1,6 +1,7 @@
 #include "prepare/word_table.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <fstream>
 #include <memory>
@@ -54,45 +55,48 @@ WordTable::WordTable(std::span<const std::string> stopped, std::size_t memory)
 
 void WordTable::begin() {
   table_.assign(kFirstSlots, {});
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(kFirstSlots));
   text_.clear();
   words_ = 0;
   for (const std::string& word : stops_) {
-    const std::uint64_t hash = hash_of_word(word);
-    add(place_of(word, hash), word, hash);
+    const std::uint64_t key = key_of_word(word);
+    add(place_of(word, key), word, key);
   }
   stopped_ = words_;
 }
 
 // Where it is, or where it would be.
-WordTable::Entry& WordTable::place_of(std::string_view word, std::uint64_t hash) {
+WordTable::Entry& WordTable::place_of(std::string_view word, std::uint64_t key) {
   const std::size_t mask = table_.size() - 1;
-  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+  for (std::size_t at = slot_of_key(key, shift_);; at = (at + 1) & mask) {
     Entry& entry = table_[at];
     if (entry.bytes == 0) return entry;
-    if (entry.hash == hash && entry.bytes == word.size() &&
-        std::memcmp(text_.data() + entry.begin, word.data(), word.size()) == 0) {
+    if (entry.key == key && entry.bytes == word.size() &&
+        (word.size() <= kShortWord ||
+         std::memcmp(text_.data() + entry.begin, word.data(), word.size()) == 0)) {
       return entry;
     }
   }
 }
 
-WordTable::Entry& WordTable::add(Entry& place, std::string_view word, std::uint64_t hash) {
-  place = {hash, 0, static_cast<std::uint32_t>(text_.size()),
+WordTable::Entry& WordTable::add(Entry& place, std::string_view word, std::uint64_t key) {
+  place = {key, 0, static_cast<std::uint32_t>(text_.size()),
            static_cast<std::uint32_t>(word.size())};
   text_ += word;
   ++words_;
   if (2 * words_ < table_.size()) return place;
   grow();
-  return place_of(word, hash);
+  return place_of(word, key);
 }
 
 void WordTable::grow() {
   std::vector<Entry> old(2 * table_.size());
   old.swap(table_);
+  --shift_;
   const std::size_t mask = table_.size() - 1;
   for (const Entry& entry : old) {
     if (entry.bytes == 0) continue;
-    std::size_t at = entry.hash & mask;
+    std::size_t at = slot_of_key(entry.key, shift_);
     while (table_[at].bytes != 0) at = (at + 1) & mask;
     table_[at] = entry;
   }
@@ -100,16 +104,16 @@ void WordTable::grow() {
 
 // A word that is stopped is the only one that is there and has no count.
 WordTable::Found WordTable::look(std::string_view word) {
-  const std::uint64_t hash = hash_of_word(word);
-  const Entry& entry = place_of(word, hash);
+  const std::uint64_t key = key_of_word(word);
+  const Entry& entry = place_of(word, key);
   return entry.bytes != 0 && entry.count == 0 ? Found::kStopped : Found::kWord;
 }
 
 WordTable::Found WordTable::count(std::string_view word) {
-  const std::uint64_t hash = hash_of_word(word);
-  Entry& entry = place_of(word, hash);
+  const std::uint64_t key = key_of_word(word);
+  Entry& entry = place_of(word, key);
   if (entry.bytes == 0) {
-    add(entry, word, hash).count = 1;
+    add(entry, word, key).count = 1;
     return Found::kWord;
   }
   if (entry.count == 0) return Found::kStopped;

@@ -33,23 +33,24 @@ class WordTable {
 
  private:
   struct Entry {
-    std::uint64_t hash = 0;
+    std::uint64_t key = 0;
     std::uint64_t count = 0;
     std::uint32_t begin = 0;
     std::uint32_t bytes = 0;  // 0: nothing is here
   };
-  Entry& place_of(std::string_view word, std::uint64_t hash);
+  Entry& place_of(std::string_view word, std::uint64_t key);
   std::string_view word_of(const Entry& entry) const {
     return {text_.data() + entry.begin, entry.bytes};
   }
-  Entry& add(Entry& place, std::string_view word, std::uint64_t hash);
+  Entry& add(Entry& place, std::string_view word, std::uint64_t key);
   void grow();
   void begin();
 
   std::vector<std::string> stops_;
   std::size_t memory_;
   std::vector<Entry> table_;
-  std::string text_;  // the words, one behind the other
+  unsigned shift_ = 0;  // of keys, to places
+  std::string text_;    // the words, one behind the other
   std::size_t words_ = 0;
   std::size_t stopped_ = 0;
 };
