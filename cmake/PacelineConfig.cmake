@@ -1,10 +1,10 @@
 # find_package(Paceline) gives the target Paceline::paceline: link it, register a model, and
 # call paceline::run_program.
 include(CMakeFindDependencyMacro)
-foreach(package Threads Protobuf OpenSSL PNG ZLIB fmt spdlog nlohmann_json CLI11 Gloo PkgConfig)
+foreach(package Threads Protobuf OpenSSL PNG ZLIB fmt spdlog nlohmann_json CLI11 Gloo simdjson PkgConfig)
   find_dependency(${package})
 endforeach()
-foreach(package libhwy libxxhash libzstd tomlplusplus)
+foreach(package libdeflate libhwy libutf8proc libxxhash libzstd tomlplusplus)
   string(REPLACE lib "" prefix ${package})
   pkg_check_modules(${prefix} REQUIRED IMPORTED_TARGET ${package})
 endforeach()
