@@ -18,7 +18,7 @@ help: ## show this list
 
 build: all-packages ## build everything, optimized, into build/release
 	$(LOCKED) sh -c 'cmake --preset release -DPACELINE_TESTS=ON -DPACELINE_TORCH=ON \
-	  -DPACELINE_IMAGES=ON && \
+	  -DPACELINE_IMAGES=ON -DPACELINE_MPI=ON && \
 	  cmake --build build/release -j $(JOBS)'
 
 test: check build ## checks and all tests: what CI runs
@@ -46,7 +46,7 @@ format: packages ## format all sources
 
 tidy: all-packages ## clang-tidy over all sources, each compiled alone
 	cmake --preset debug -B build/tidy -DPACELINE_TORCH=ON -DPACELINE_IMAGES=ON \
-	  -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
+	  -DPACELINE_MPI=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
 	cmake --build build/tidy --target paceline_net_proto paceline_exchange_proto
 	@sed -i -E 's/$(GCC_ONLY)//g' build/tidy/compile_commands.json
 	@printf '%s\n' $(filter src/%.cc apps/%.cc,$(SOURCES)) | \
@@ -59,4 +59,4 @@ packages:
 	@tools/packages install build test
 
 all-packages:
-	@tools/packages install build test torch images
+	@tools/packages install build test torch images mpi

@@ -31,6 +31,14 @@ int columns_from(std::string_view text, int window_columns) {
   return columns < kNarrowest ? kDefaultColumns : columns;
 }
 
+StartedBy starter(const char* (*variable)(const char*)) {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK"}) {
+    if (*variable(name) != '\0') return StartedBy::kMpi;
+  }
+  const std::string_view tasks = variable("SLURM_STEP_NUM_TASKS");
+  return tasks.empty() || tasks == "1" ? StartedBy::kUser : StartedBy::kOtherLaunch;
+}
+
 }  // namespace
 
 Environment read_environment(const char* (*variable)(const char*), bool output_is_terminal,
@@ -40,6 +48,7 @@ Environment read_environment(const char* (*variable)(const char*), bool output_i
   const std::string_view kind = variable("TERM");
   environment.terminal = output_is_terminal && !kind.empty() && kind != "dumb";
   environment.color = environment.terminal && std::string_view(variable("NO_COLOR")).empty();
+  environment.started_by = starter(variable);
   environment.columns = columns_from(variable("COLUMNS"), window_columns);
   return environment;
 }

@@ -20,6 +20,8 @@ namespace {
 
 int fail(const std::string& message, ExitCode code) {
   std::cout.flush();
+  // Of several processes that failed together one has the words.
+  if (message.empty()) return static_cast<int>(code);
   std::cerr << "paceline: " << message << std::endl;
   return static_cast<int>(code);
 }

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include "prepare/groups.h"
-#include "prepare/word_hash.h"
 #include "prepare/word_table.h"
 
 namespace paceline {
@@ -18,15 +18,19 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMostBuffer = std::size_t{256} << 10;
 constexpr std::size_t kLeastBuffer = std::size_t{16} << 10;
 
+// The files of a segment while it grows.
+struct Segment {
+  explicit Segment(const fs::path& name)
+      : writers{GroupWriter(rows_path(name, ReviewPart::kTrain)),
+                GroupWriter(rows_path(name, ReviewPart::kValidation)),
+                GroupWriter(rows_path(name, ReviewPart::kTest))} {}
+  std::array<GroupWriter, kReviewParts> writers;
+};
+
 class Grouping {
  public:
   Grouping(const GroupTask& task, const PrepareSettings& settings)
-      : task_(task),
-        settings_(settings),
-        table_(settings.stop_words, task.memory / 2),
-        writers_{GroupWriter(group_path(task.name, ReviewPart::kTrain)),
-                 GroupWriter(group_path(task.name, ReviewPart::kValidation)),
-                 GroupWriter(group_path(task.name, ReviewPart::kTest))} {}
+      : task_(task), settings_(settings), table_(settings.stop_words, task.memory / 2) {}
 
   GroupReport run() {
     const std::size_t buffer = std::clamp(
@@ -39,88 +43,79 @@ class Grouping {
       for (RatedText text; merger.next(text);) take(text);
       ++task_.progress;
     }
-    if (!table_.empty()) write_words();
-    for (GroupWriter& writer : writers_) writer.commit();
-    return report_;
+    if (segment_) end_segment();
+    return std::move(report_);
   }
 
  private:
   void take(const RatedText& text) {
-    std::uint64_t reviews = 0;
-    for (const RatingCount& rating : text.ratings) reviews += rating.count;
     ++report_.texts;
-    report_.duplicates += reviews - 1;
+    for (const RatingCount& rating : text.ratings) report_.duplicates += rating.count;
+    --report_.duplicates;
+    decide(text.ratings);
+    const std::uint64_t rows = decided_[0] + decided_[1];
+    if (rows == 0) return;
     const ReviewPart part = part_of(text.hash, settings_);
-    const bool counted = part == ReviewPart::kTrain && settings_.words.empty();
-    std::uint64_t rows = 0;
-    const auto add = [&](Rating rating, std::uint64_t times) {
+    words_.clear();
+    table_.number(text.text, part == ReviewPart::kTrain ? rows : 0, words_);
+    if (words_.empty()) {
+      report_.empty += rows;
+      return;
+    }
+    add(part, rows);
+    if (table_.full()) end_segment();
+  }
+
+  // How many rows of which label the text becomes.
+  void decide(std::span<const RatingCount> ratings) {
+    decided_ = {0, 0};
+    const auto count = [this](Rating rating, std::uint64_t times) {
       const auto label = label_of(rating, settings_);
-      if (!label) {
-        report_.undecided += times;
-        return;
-      }
-      if (rows == 0) keep_words(text.text, counted);
-      rows += times;
-      if (kept_.empty()) {
-        report_.empty += times;
-        return;
-      }
-      report_.labels[static_cast<std::size_t>(part)][*label] += times;
-      for (; times > 0; --times) {
-        writers_[static_cast<std::size_t>(part)].add({*label, kept_});
-      }
+      (label ? decided_[*label] : report_.undecided) += times;
     };
-    if (settings_.duplicates == Duplicates::kGroup) {
-      add(settle(text.ratings), 1);
-    } else {
-      for (const RatingCount& rating : text.ratings) {
-        add(static_cast<Rating>(rating.rating), rating.count);
+    if (settings_.duplicates == Duplicates::kGroup) return count(settle(ratings), 1);
+    for (const RatingCount& one : ratings) count(static_cast<Rating>(one.rating), one.count);
+  }
+
+  void add(ReviewPart part, std::uint64_t rows) {
+    report_.words += words_.size() * rows;
+    report_.cut += words_.size() > settings_.length ? rows : 0;
+    report_.lengths[std::min(words_.size() / 10, kLengthBins - 1)] += rows;
+    std::span<const std::uint32_t> kept(words_);
+    if (kept.size() > settings_.length) {
+      kept = settings_.cut == TextCut::kEnd ? kept.first(settings_.length)
+                                            : kept.last(settings_.length);
+    }
+    if (!segment_) {
+      segment_.emplace(segment_name(task_.name, report_.segments.size()));
+    }
+    for (std::uint8_t label = 0; label < 2; ++label) {
+      report_.labels[static_cast<std::size_t>(part)][label] += decided_[label];
+      for (std::uint64_t i = 0; i < decided_[label]; ++i) {
+        segment_->writers[static_cast<std::size_t>(part)].add({label, kept});
       }
     }
-    if (rows > 0 && !kept_.empty()) note(text.text, counted, rows);
   }
 
-  // The words that a row will have: without those that are stopped, and at most `length`. Counts
-  // them, those that are cut off included.
-  void keep_words(std::string_view text, bool counted) {
-    kept_.clear();
-    ends_.clear();
-    for_each_clean_word(text, [&](std::string_view word) {
-      const auto found = counted ? table_.count(word) : table_.look(word);
-      if (found == WordTable::Found::kStopped) return;
-      if (!kept_.empty()) kept_ += ' ';
-      kept_ += word;
-      ends_.push_back(kept_.size());
-    });
-    if (ends_.size() <= settings_.length) return;
-    if (settings_.cut == TextCut::kEnd) {
-      kept_.resize(ends_[settings_.length - 1]);
-    } else {
-      kept_.erase(0, ends_[ends_.size() - settings_.length - 1] + 1);
+  void end_segment() {
+    SegmentSize size;
+    size.words = table_.words();
+    for (std::size_t part = 0; part < kReviewParts; ++part) {
+      size.rows[part] = segment_->writers[part].rows();
+      segment_->writers[part].commit();
     }
+    segment_.reset();
+    table_.write(words_path(segment_name(task_.name, report_.segments.size())));
+    report_.segments.push_back(size);
   }
-
-  void note(std::string_view text, bool counted, std::uint64_t rows) {
-    const std::size_t words = ends_.size();
-    report_.words += words * rows;
-    report_.cut += words > settings_.length ? rows : 0;
-    report_.lengths[std::min(words / 10, kLengthBins - 1)] += rows;
-    if (!counted) return;
-    for (; rows > 1; --rows) {  // duplicates that are kept
-      for_each_clean_word(text, [this](std::string_view word) { table_.count(word); });
-    }
-    if (table_.full()) write_words();
-  }
-
-  void write_words() { table_.write(words_path(task_.name, report_.lists++)); }
 
   const GroupTask& task_;
   const PrepareSettings& settings_;
   WordTable table_;
-  std::array<GroupWriter, kReviewParts> writers_;
+  std::optional<Segment> segment_;
   GroupReport report_;
-  std::string kept_;
-  std::vector<std::size_t> ends_;  // of the words that are not stopped, before any is cut off
+  std::array<std::uint64_t, 2> decided_{};  // of the text at hand: rows by label
+  std::vector<std::uint32_t> words_;        // and its words that are not stopped
 };
 
 }  // namespace
@@ -136,7 +131,6 @@ void GroupReport::add(const GroupReport& more) {
   for (std::size_t i = 0; i < kLengthBins; ++i) lengths[i] += more.lengths[i];
   words += more.words;
   cut += more.cut;
-  lists += more.lists;
 }
 
 std::uint64_t GroupReport::rows(ReviewPart part) const {
@@ -145,11 +139,13 @@ std::uint64_t GroupReport::rows(ReviewPart part) const {
 }
 
 nlohmann::json to_json(const GroupReport& report) {
+  nlohmann::json segments = nlohmann::json::array();
+  for (const SegmentSize& size : report.segments) segments.push_back({size.rows, size.words});
   return {{"texts", report.texts},         {"duplicates", report.duplicates},
           {"undecided", report.undecided}, {"empty", report.empty},
           {"labels", report.labels},       {"lengths", report.lengths},
           {"words", report.words},         {"cut", report.cut},
-          {"lists", report.lists}};
+          {"segments", segments}};
 }
 
 GroupReport group_report(const nlohmann::json& json) {
@@ -162,16 +158,29 @@ GroupReport group_report(const nlohmann::json& json) {
   json.at("lengths").get_to(report.lengths);
   json.at("words").get_to(report.words);
   json.at("cut").get_to(report.cut);
-  json.at("lists").get_to(report.lists);
+  for (const nlohmann::json& segment : json.at("segments")) {
+    SegmentSize size;
+    segment.at(0).get_to(size.rows);
+    segment.at(1).get_to(size.words);
+    report.segments.push_back(size);
+  }
   return report;
 }
 
-fs::path group_path(const fs::path& name, ReviewPart part) {
-  return name.string() + "." + name_of(part);
+fs::path segment_name(const fs::path& task_name, std::size_t number) {
+  return task_name.string() + fmt::format("-{}", number);
 }
 
-fs::path words_path(const fs::path& name, std::uint64_t number) {
-  return name.string() + fmt::format("-{}.words", number);
+fs::path rows_path(const fs::path& segment, ReviewPart part) {
+  return segment.string() + "." + name_of(part);
+}
+
+fs::path words_path(const fs::path& segment) {
+  return segment.string() + ".words";
+}
+
+fs::path numbers_path(const fs::path& segment) {
+  return segment.string() + ".numbers";
 }
 
 GroupReport group_slices(const GroupTask& task, const PrepareSettings& settings) {

@@ -1,7 +1,7 @@
 #include "prepare/groups.h"
 
-#include <cstring>
 #include <fstream>
+#include <string>
 
 #include "base/error.h"
 
@@ -11,76 +11,89 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kRowsPerMark = 1024;
-constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
-constexpr std::uint64_t kMagic = 0x3150524745434150;  // "PACEGRP1"
+constexpr std::uint64_t kGroupMagic = 0x3250524745434150;  // "PACEGRP2"
 
-struct RowHead {
-  std::uint32_t bytes;
-  std::uint32_t label;
-};
-struct Foot {  // the last bytes of the file; the marks are before it
+struct GroupFoot {  // the last bytes of the file; the marks are before it
   std::uint64_t rows = 0;
   std::uint64_t end = 0;  // of the rows
-  std::uint64_t magic = kMagic;
+  std::uint64_t magic = kGroupMagic;
 };
-
-template <typename Item>
-void append(std::string& bytes, const Item* items, std::size_t count) {
-  bytes.append(reinterpret_cast<const char*>(items), count * sizeof(Item));
-}
 
 }  // namespace
 
-GroupWriter::GroupWriter(const fs::path& path) : file_(path) {}
-
-void GroupWriter::add(const GroupedReview& review) {
-  if (rows_ % kRowsPerMark == 0) marks_.push_back(written_ + pending_.size());
-  const RowHead head{static_cast<std::uint32_t>(review.words.size()), review.label};
-  append(pending_, &head, 1);
-  pending_ += review.words;
-  ++rows_;
-  if (pending_.size() >= kWriteBytes) flush();
+// Seven bits a byte, the lowest first; all bytes but the last have the highest bit set.
+void GroupWriter::add_number(std::uint32_t number) {
+  for (; number >= 128; number >>= 7) file_.add_byte(number | 128);
+  file_.add_byte(number);
 }
 
-void GroupWriter::flush() {
-  file_.write(std::string_view(pending_));
-  written_ += pending_.size();
-  pending_.clear();
+void GroupWriter::add(const GroupedReview& review) {
+  if (rows_ % kRowsPerMark == 0) marks_.push_back(file_.size());
+  add_number(static_cast<std::uint32_t>(2 * review.words.size() + review.label));
+  for (const std::uint32_t word : review.words) add_number(word);
+  ++rows_;
+  file_.end_item();
 }
 
 void GroupWriter::commit() {
-  const Foot foot{rows_, written_ + pending_.size(), kMagic};
-  append(pending_, marks_.data(), marks_.size());
-  append(pending_, &foot, 1);
-  flush();
-  file_.commit(AtomicFile::Durable::kLater);
+  const GroupFoot foot{rows_, file_.size(), kGroupMagic};
+  file_.add_items(marks_.data(), marks_.size());
+  file_.add_items(&foot, 1);
+  file_.commit();
 }
 
+// Rows from one mark to the next are in memory.
 struct GroupReader::Impl {
   fs::path path;
   std::ifstream file;
-  Foot foot;
-  std::vector<std::uint64_t> marks;
+  GroupFoot foot;
+  std::vector<std::uint64_t> marks;  // and the end of the rows
   std::uint64_t row = 0;
-  std::string words;
+  std::string bytes;
+  const unsigned char* at = nullptr;
+  const unsigned char* end = nullptr;
+  std::vector<std::uint32_t> words;
 
   [[noreturn]] void fail() const {
     throw DataError("{} is damaged: begin anew with --fresh", path.string());
   }
-  void read(void* into, std::size_t bytes) {
-    if (!file.read(static_cast<char*>(into), static_cast<std::streamsize>(bytes))) fail();
+  void read(void* into, std::size_t count) {
+    if (!file.read(static_cast<char*>(into), static_cast<std::streamsize>(count))) fail();
+  }
+  void load(std::uint64_t mark) {
+    if (marks[mark + 1] < marks[mark] || marks[mark + 1] > foot.end) fail();
+    bytes.resize(marks[mark + 1] - marks[mark]);
+    file.seekg(static_cast<std::streamoff>(marks[mark]));
+    read(bytes.data(), bytes.size());
+    at = reinterpret_cast<const unsigned char*>(bytes.data());
+    end = at + bytes.size();
+  }
+  std::uint32_t number() {
+    std::uint32_t value = 0;
+    for (unsigned shift = 0; at < end && shift < 32; shift += 7) {
+      const unsigned char byte = *at++;
+      value |= static_cast<std::uint32_t>(byte & 127) << shift;
+      if (byte < 128) return value;
+    }
+    fail();
   }
 };
 
 GroupReader::GroupReader(const fs::path& path) : impl_(std::make_unique<Impl>()) {
   impl_->path = path;
   impl_->file.open(path, std::ios::binary);
-  impl_->file.seekg(-static_cast<std::streamoff>(sizeof(Foot)), std::ios::end);
-  impl_->read(&impl_->foot, sizeof(Foot));
-  if (impl_->foot.magic != kMagic) impl_->fail();
-  impl_->marks.resize((impl_->foot.rows + kRowsPerMark - 1) / kRowsPerMark);
+  impl_->file.seekg(-static_cast<std::streamoff>(sizeof(GroupFoot)), std::ios::end);
+  const std::streamoff foot_at = impl_->file.tellg();
+  impl_->read(&impl_->foot, sizeof(GroupFoot));
+  const std::uint64_t marks = (impl_->foot.rows + kRowsPerMark - 1) / kRowsPerMark;
+  if (impl_->foot.magic != kGroupMagic ||
+      impl_->foot.end + marks * sizeof(std::uint64_t) != static_cast<std::uint64_t>(foot_at)) {
+    impl_->fail();
+  }
+  impl_->marks.resize(marks);
   impl_->file.seekg(static_cast<std::streamoff>(impl_->foot.end));
-  impl_->read(impl_->marks.data(), impl_->marks.size() * sizeof(std::uint64_t));
+  impl_->read(impl_->marks.data(), marks * sizeof(std::uint64_t));
+  impl_->marks.push_back(impl_->foot.end);
   seek(0);
 }
 
@@ -94,21 +107,22 @@ void GroupReader::seek(std::uint64_t row) {
   PACELINE_CHECK(row <= impl_->foot.rows);
   const std::uint64_t mark = row / kRowsPerMark;
   impl_->row = mark * kRowsPerMark;
-  if (mark == impl_->marks.size()) return;
-  impl_->file.seekg(static_cast<std::streamoff>(impl_->marks[mark]));
+  if (row % kRowsPerMark == 0) return;  // next() loads it
   GroupedReview skipped;
   while (impl_->row < row) next(skipped);
 }
 
 bool GroupReader::next(GroupedReview& review) {
-  if (impl_->row == impl_->foot.rows) return false;
-  RowHead head{};
-  impl_->read(&head, sizeof head);
-  impl_->words.resize(head.bytes);
-  impl_->read(impl_->words.data(), head.bytes);
-  ++impl_->row;
-  review.label = static_cast<std::uint8_t>(head.label);
-  review.words = impl_->words;
+  Impl& my = *impl_;
+  if (my.row == my.foot.rows) return false;
+  if (my.row % kRowsPerMark == 0) my.load(my.row / kRowsPerMark);
+  ++my.row;
+  const std::uint32_t head = my.number();
+  if (head / 2 > static_cast<std::uint64_t>(my.end - my.at)) my.fail();
+  my.words.resize(head / 2);
+  for (std::uint32_t& word : my.words) word = my.number();
+  review.label = static_cast<std::uint8_t>(head % 2);
+  review.words = my.words;
   return true;
 }
 

@@ -1,40 +1,38 @@
 // Reviews on their way from grouping to numbering: each text once, with its label, in the order of
-// its hash, as the words that will be kept.
+// its hash, as the numbers which the words that will be kept have in a table (word_table.h).
 //
-// A file holds the rows of one part (train, validation or test) of some slices, and where every
-// kRowsPerMark-th begins.
+// A file holds rows of one part (train, validation or test), and where every 1024th begins. A row
+// is how many numbers there are and the label, and then these, each number in as many bytes as it
+// needs: the words that come first, and most often, have the smallest.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
-#include <string_view>
+#include <span>
 #include <vector>
 
-#include "base/file.h"
+#include "prepare/buffered_file.h"
 
 namespace paceline {
 
 struct GroupedReview {
   std::uint8_t label = 0;
-  std::string_view words;  // with one blank between them
+  std::span<const std::uint32_t> words;
 };
 
 // One thread at a time; both throw DataError.
 class GroupWriter {
  public:
-  explicit GroupWriter(const std::filesystem::path& path);
+  explicit GroupWriter(const std::filesystem::path& path) : file_(path) {}
   void add(const GroupedReview& review);
   std::uint64_t rows() const { return rows_; }
   void commit();
 
  private:
-  void flush();
+  void add_number(std::uint32_t number);
 
-  AtomicFile file_;
-  std::string pending_;
-  std::uint64_t written_ = 0;
+  BufferedFile file_;
   std::uint64_t rows_ = 0;
   std::vector<std::uint64_t> marks_;
 };

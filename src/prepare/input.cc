@@ -78,11 +78,18 @@ void find_columns(InputFile& file, std::string_view line, const ReviewFields& fi
   }
 }
 
+void set_grouped(InputFile& file) {
+  file.text_column = 0;
+  file.rating_column = 1;
+  file.times_column = 2;
+}
+
 void look_at(InputFile& file, ReviewFormat format, const ReviewFields& fields) {
+  if (format == ReviewFormat::kGrouped) set_grouped(file);
   if (file.piped()) {
     // What was read to look at it would be lost.
     file.format = format == ReviewFormat::kAuto ? ReviewFormat::kJson : format;
-    if (file.format != ReviewFormat::kJson) {
+    if (file.format == ReviewFormat::kCsv || file.format == ReviewFormat::kTsv) {
       file.text_column = column_number(fields.text).value_or(1);
       file.rating_column = column_number(fields.rating).value_or(0);
     }
@@ -96,6 +103,7 @@ void look_at(InputFile& file, ReviewFormat format, const ReviewFields& fields) {
   file.changed = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   file.compressed = ZstdReader::is_one(file.path) || GzipReader(file.path).compressed();
   file.format = format;
+  if (format == ReviewFormat::kGrouped) return;
   LineReader lines(file, {0, 0, file.bytes});
   const auto first = lines.next();
   if (file.format == ReviewFormat::kAuto) {
@@ -116,6 +124,8 @@ std::string name_of(ReviewFormat format) {
       return "csv";
     case ReviewFormat::kTsv:
       return "tsv";
+    case ReviewFormat::kGrouped:
+      return "grouped";
   }
   return "";
 }

@@ -3,12 +3,19 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace paceline {
 
-enum class ReviewFormat { kAuto, kJson, kCsv, kTsv };
+enum class ReviewFormat {
+  kAuto,
+  kJson,
+  kCsv,
+  kTsv,
+  kGrouped,  // clean text, rating, how often: see streaming.h
+};
 
 std::string name_of(ReviewFormat format);
 
@@ -31,6 +38,7 @@ struct InputFile {
   bool header = false;  // the first line names the columns
   std::size_t text_column = 1;
   std::size_t rating_column = 0;
+  std::optional<std::size_t> times_column;  // of how many reviews a line tells; otherwise of one
 
   bool piped() const { return path == kStandardInput; }
 };

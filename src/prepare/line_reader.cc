@@ -1,6 +1,7 @@
 #include "prepare/line_reader.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,12 +31,20 @@ class Descriptor {
   int number_;
 };
 
+// A pipe may keep us waiting for as long as it likes.
+void wait_for_input(int file, const StopFlag& stop) {
+  constexpr int kLookMilliseconds = 100;
+  pollfd input{file, POLLIN, 0};
+  do {
+    throw_if_stopped(stop);
+  } while (::poll(&input, 1, kLookMilliseconds) == 0);
+}
+
 }  // namespace
 
-LineReader::LineReader(const InputFile& file, const Portion& portion, std::size_t most_line_bytes)
+LineReader::LineReader(const InputFile& file, const Portion& portion, const StopFlag* stop)
     : file_(file),
       portion_(portion),
-      most_line_bytes_(most_line_bytes),
       room_(kFirstRoom),
       buffer_(new char[room_ + kPadding]()),
       at_(buffer_.get()),
@@ -63,9 +72,11 @@ LineReader::LineReader(const InputFile& file, const Portion& portion, std::size_
     offset_ = portion.begin - 1;
     if (::lseek(open->number(), static_cast<off_t>(offset_), SEEK_SET) < 0) fail();
   }
-  read_ = [open, fail](std::span<std::byte> into) {
+  const bool waits = file.piped() && stop != nullptr;
+  read_ = [open, fail, waits, stop](std::span<std::byte> into) {
     std::size_t filled = 0;
     while (filled < into.size()) {
+      if (waits) wait_for_input(open->number(), *stop);
       const ssize_t got = ::read(open->number(), into.data() + filled, into.size() - filled);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail();
@@ -97,7 +108,7 @@ std::optional<std::string_view> LineReader::next_of_all() {
   const char* found = end_of_line(at_);
   while (found == nullptr) {
     const auto bytes = static_cast<std::size_t>(end_ - at_);
-    if (bytes > most_line_bytes_) {
+    if (bytes > kMostLineBytes) {
       skip_long_line();
       found = end_of_line(at_);
       continue;
@@ -112,7 +123,7 @@ std::optional<std::string_view> LineReader::next_of_all() {
   std::string_view line(at_, static_cast<std::size_t>(found - at_));
   at_ = std::min(found + 1, end_);
   if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  if (line.size() <= most_line_bytes_) return line;
+  if (line.size() <= kMostLineBytes) return line;
   ++too_long_;
   return std::string_view();
 }

@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "prepare/input.h"
+#include "prepare/tasks.h"
 
 namespace paceline {
 
@@ -21,9 +22,9 @@ class LineReader {
   static constexpr std::size_t kPadding = 64;
   static constexpr std::size_t kMostLineBytes = std::size_t{8} << 20;
 
-  // Throws DataError, as next() does, when the file cannot be read or is cut off.
-  LineReader(const InputFile& file, const Portion& portion,
-             std::size_t most_line_bytes = kMostLineBytes);
+  // Throws DataError, as next() does, when the file cannot be read or is cut off, and Interrupted
+  // when `stop` is set while nothing comes from a pipe.
+  LineReader(const InputFile& file, const Portion& portion, const StopFlag* stop = nullptr);
 
   // Without its end, and without the names of columns; nothing: that was the last. Blank lines are
   // left out.
@@ -43,7 +44,6 @@ class LineReader {
 
   const InputFile& file_;
   Portion portion_;
-  std::size_t most_line_bytes_;
   Read read_;
   std::function<std::uint64_t()> stored_;  // how far a compressed file was read
   std::size_t room_;

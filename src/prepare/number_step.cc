@@ -7,10 +7,13 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "data/words.h"
 #include "prepare/word_hash.h"
+#include "prepare/word_lists.h"
 
 namespace paceline {
 namespace {
@@ -39,78 +42,101 @@ class Deflater {
   libdeflate_compressor* compressor_;
 };
 
-// Rows of one width, the open chunk of which is filled and deflated in turn.
+std::vector<std::uint32_t> read_translation(const fs::path& path) {
+  const std::string bytes = read_text(path);
+  std::vector<std::uint32_t> numbers(bytes.size() / sizeof(std::uint32_t));
+  std::memcpy(numbers.data(), bytes.data(), numbers.size() * sizeof(std::uint32_t));
+  return numbers;
+}
+
+// Rows of one width, the open chunk of which is filled and ended in turn.
 template <typename Id>
 class Numbering {
  public:
-  Numbering(const NumberTask& task, const WordNumbers& words, const PrepareSettings& settings)
-      : task_(task), words_(words), length_(settings.length), ids_(kChunkRows * length_) {}
+  Numbering(const NumberTask& task, const PrepareSettings& settings)
+      : task_(task), length_(settings.length), ids_(kChunkRows * length_) {}
 
-  NumberedRows run() {
-    for_each_row(task_.files, task_.first, task_.end,
-                 [this](std::uint64_t row, const GroupedReview& review) { take(row, review); });
+  NumberReport run() {
+    const PartRows& part = task_.rows;
+    auto segment = static_cast<std::size_t>(
+        std::upper_bound(part.first_rows.begin(), part.first_rows.end(), task_.first) -
+        part.first_rows.begin() - 1);
+    for (row_ = task_.first; row_ < task_.end; ++segment) {
+      take_segment(part.segments[segment], part.first_rows[segment]);
+    }
     if (in_chunk_ > 0) end_chunk();
-    labels_.resize(kTaskRows);
-    rows_.labels = deflater_.deflate(labels_);
-    return std::move(rows_);
+    write();
+    return report_;
   }
 
  private:
-  void take(std::uint64_t row, const GroupedReview& review) {
+  void take_segment(const PartRows::Segment& segment, std::uint64_t first_row) {
+    numbers_ = read_translation(segment.numbers);
+    GroupReader reader(segment.rows);
+    reader.seek(row_ - first_row);
+    for (GroupedReview review; row_ < task_.end && reader.next(review); ++row_) take(review);
+  }
+
+  void take(const GroupedReview& review) {
     Id* const begin = ids_.data() + in_chunk_ * length_;
     Id* at = begin;
-    for_each_clean_word(review.words, [&](std::string_view word) {
-      const std::uint32_t number = words_.number(word);
-      rows_.unknown += number == Vocabulary::kUnknown ? 1 : 0;
+    PACELINE_CHECK(review.words.size() <= length_);
+    for (const std::uint32_t word : review.words) {
+      PACELINE_CHECK(word < numbers_.size());
+      const std::uint32_t number = numbers_[word];
+      report_.unknown += number == Vocabulary::kUnknown ? 1 : 0;
       *at++ = static_cast<Id>(number);
-    });
-    rows_.words += static_cast<std::uint64_t>(at - begin);
+    }
+    report_.words += review.words.size();
     std::fill(at, begin + length_, Id{Vocabulary::kPadding});
     const std::uint64_t seed =
-        row * 8 + static_cast<std::uint64_t>(task_.files.part) * 2 + review.label;
+        row_ * 8 + static_cast<std::uint64_t>(task_.rows.part) * 2 + review.label;
     const XXH128_hash_t hash = XXH3_128bits_withSeed(begin, length_ * sizeof(Id), seed);
-    rows_.sum.add({hash.low64, hash.high64});
-    labels_ += static_cast<char>(review.label);
+    report_.sum.add({hash.low64, hash.high64});
+    out_.labels += static_cast<char>(review.label);
     if (++in_chunk_ == kChunkRows) end_chunk();
   }
 
   void end_chunk() {
     throw_if_stopped(task_.stop);
-    std::fill(ids_.begin() + static_cast<std::ptrdiff_t>(in_chunk_ * length_), ids_.end(), Id{0});
-    rows_.ids.push_back(
-        deflater_.deflate({reinterpret_cast<const char*>(ids_.data()), ids_.size() * sizeof(Id)}));
+    const auto* bytes = reinterpret_cast<const char*>(ids_.data());
+    const std::size_t filled = in_chunk_ * length_;
     in_chunk_ = 0;
+    if (task_.chunks == Chunks::kPlain) {
+      if (out_.ids.empty()) out_.ids.emplace_back();
+      out_.ids[0].append(bytes, filled * sizeof(Id));
+      return;
+    }
+    std::fill(ids_.begin() + static_cast<std::ptrdiff_t>(filled), ids_.end(), Id{0});
+    out_.ids.push_back(deflater_.deflate({bytes, ids_.size() * sizeof(Id)}));
+  }
+
+  void write() {
+    if (task_.chunks == Chunks::kDeflated) {
+      out_.labels.resize(kTaskRows);
+      out_.labels = deflater_.deflate(out_.labels);
+    }
+    std::vector<std::uint64_t> sizes = {out_.labels.size()};
+    for (const std::string& chunk : out_.ids) sizes.push_back(chunk.size());
+    const std::uint64_t count = sizes.size();
+    AtomicFile file(task_.path);
+    file.write(std::as_bytes(std::span(&count, 1)));
+    file.write(std::as_bytes(std::span(sizes)));
+    file.write(std::string_view(out_.labels));
+    for (const std::string& chunk : out_.ids) file.write(std::string_view(chunk));
+    file.commit(AtomicFile::Durable::kLater);
   }
 
   const NumberTask& task_;
-  const WordNumbers& words_;
   std::size_t length_;
   Deflater deflater_;
+  std::vector<std::uint32_t> numbers_;  // of the segment at hand
+  std::uint64_t row_ = 0;
   std::vector<Id> ids_;  // [kChunkRows, length]
   std::size_t in_chunk_ = 0;
-  std::string labels_;
-  NumberedRows rows_;
+  NumberedRows out_;
+  NumberReport report_;
 };
-
-struct NumberedHead {
-  std::uint64_t chunks = 0;
-  std::uint64_t label_bytes = 0;
-  ContentSum sum;
-  std::uint64_t words = 0;
-  std::uint64_t unknown = 0;
-};
-
-void write_numbered(const fs::path& path, const NumberedRows& rows) {
-  AtomicFile file(path);
-  const NumberedHead head{rows.ids.size(), rows.labels.size(), rows.sum, rows.words, rows.unknown};
-  file.write(std::as_bytes(std::span(&head, 1)));
-  std::vector<std::uint64_t> sizes;
-  for (const std::string& chunk : rows.ids) sizes.push_back(chunk.size());
-  file.write(std::as_bytes(std::span(sizes)));
-  for (const std::string& chunk : rows.ids) file.write(std::string_view(chunk));
-  file.write(std::string_view(rows.labels));
-  file.commit(AtomicFile::Durable::kLater);
-}
 
 }  // namespace
 
@@ -152,52 +178,67 @@ std::uint32_t WordNumbers::number(std::string_view word) const {
   }
 }
 
-void for_each_row(const PartFiles& files, std::uint64_t first, std::uint64_t end,
-                  const std::function<void(std::uint64_t, const GroupedReview&)>& visit) {
-  auto file = static_cast<std::size_t>(
-      std::upper_bound(files.first_rows.begin(), files.first_rows.end(), first) -
-      files.first_rows.begin() - 1);
-  for (std::uint64_t row = first; row < end; ++file) {
-    GroupReader reader(files.paths[file]);
-    reader.seek(row - files.first_rows[file]);
-    for (GroupedReview review; row < end && reader.next(review); ++row) visit(row, review);
-  }
+void translate_list(const fs::path& list, std::uint32_t count, const WordNumbers& numbers,
+                    const fs::path& path) {
+  std::vector<std::uint32_t> meant(count, Vocabulary::kUnknown);
+  for_each_listed(list, [&](const ListedWord& word) {
+    if (word.number >= count) {
+      throw DataError("{} is damaged: begin anew with --fresh", list.string());
+    }
+    meant[word.number] = numbers.number(word.word);
+  });
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(meant)));
+  file.commit(AtomicFile::Durable::kLater);
 }
 
-void number_rows(const NumberTask& task, const WordNumbers& words,
-                 const PrepareSettings& settings) {
-  const bool narrow = words.end() <= (1U << 16);
-  write_numbered(task.path, narrow ? Numbering<std::uint16_t>(task, words, settings).run()
-                                   : Numbering<std::uint32_t>(task, words, settings).run());
+void NumberReport::add(const NumberReport& more) {
+  sum.add(more.sum);
+  words += more.words;
+  unknown += more.unknown;
+}
+
+nlohmann::json to_json(const NumberReport& report) {
+  return {{"sum", {report.sum.low, report.sum.high}},
+          {"words", report.words},
+          {"unknown", report.unknown}};
+}
+
+NumberReport number_report(const nlohmann::json& json) {
+  NumberReport report;
+  json.at("sum").at(0).get_to(report.sum.low);
+  json.at("sum").at(1).get_to(report.sum.high);
+  json.at("words").get_to(report.words);
+  json.at("unknown").get_to(report.unknown);
+  return report;
+}
+
+NumberReport number_rows(const NumberTask& task, const PrepareSettings& settings) {
+  return task.numbers_end <= (1U << 16) ? Numbering<std::uint16_t>(task, settings).run()
+                                        : Numbering<std::uint32_t>(task, settings).run();
 }
 
 NumberedRows read_numbered(const fs::path& path) {
   const std::string bytes = read_text(path);
-  const char* at = bytes.data();
-  const char* const end = at + bytes.size();
-  const auto take = [&](void* into, std::size_t count) {
-    if (static_cast<std::size_t>(end - at) < count) {
+  std::size_t at = 0;
+  const auto take = [&](std::uint64_t size) {
+    if (size > bytes.size() - at) {
       throw DataError("{} is cut off: begin anew with --fresh", path.string());
     }
-    std::memcpy(into, at, count);
-    at += count;
+    at += size;
+    return bytes.substr(at - size, size);
   };
-  NumberedHead head;
-  take(&head, sizeof head);
-  if (head.chunks > kTaskRows)
-    throw DataError("{} is damaged: begin anew with --fresh", path.string());
+  const auto number = [&] {
+    std::uint64_t value = 0;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  };
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t count = number(); count > 0; --count) sizes.push_back(number());
+  if (sizes.empty()) throw DataError("{} is damaged: begin anew with --fresh", path.string());
   NumberedRows rows;
-  rows.sum = head.sum;
-  rows.words = head.words;
-  rows.unknown = head.unknown;
-  std::vector<std::uint64_t> sizes(head.chunks);
-  take(sizes.data(), sizes.size() * sizeof(std::uint64_t));
-  for (const std::uint64_t size : sizes) {
-    rows.ids.emplace_back(std::min<std::uint64_t>(size, bytes.size()), '\0');
-    take(rows.ids.back().data(), size);
-  }
-  rows.labels.resize(std::min<std::uint64_t>(head.label_bytes, bytes.size()));
-  take(rows.labels.data(), head.label_bytes);
+  rows.labels = take(sizes[0]);
+  for (std::size_t i = 1; i < sizes.size(); ++i) rows.ids.push_back(take(sizes[i]));
   return rows;
 }
 

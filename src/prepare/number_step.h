@@ -1,9 +1,10 @@
-// The last step: words → numbers, in chunks that are deflated as HDF5 wants them.
+// The last step: words → their numbers in the vocabulary, in chunks as HDF5 keeps them.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,21 +36,27 @@ class WordNumbers {
   std::uint32_t end_ = 0;
 };
 
-// The rows of a part lie in the files of group tasks, one behind the other.
-struct PartFiles {
-  ReviewPart part = ReviewPart::kTrain;
-  std::vector<std::filesystem::path> paths;
-  std::vector<std::uint64_t> first_rows;  // of each file; at the end: the number of rows
+// Writes what the numbers of a segment (group_step.h) mean in the output: `count` of 32 bits.
+void translate_list(const std::filesystem::path& list, std::uint32_t count,
+                    const WordNumbers& numbers, const std::filesystem::path& path);
 
-  std::uint64_t rows() const { return first_rows.back(); }
+// The rows of a part that this process has: those of its segments, one behind the other.
+struct PartRows {
+  struct Segment {
+    std::filesystem::path rows;
+    std::filesystem::path numbers;  // as translate_list() writes them
+  };
+  ReviewPart part = ReviewPart::kTrain;
+  std::vector<Segment> segments;
+  std::vector<std::uint64_t> first_rows;  // of each, counted from the part's first; and the end
+  std::uint64_t all = 0;                  // rows of the part, in all processes
+
+  std::uint64_t begin() const { return first_rows.front(); }
+  std::uint64_t end() const { return first_rows.back(); }
 };
 
-// Calls `visit` with the rows [first, end), numbered.
-void for_each_row(const PartFiles& files, std::uint64_t first, std::uint64_t end,
-                  const std::function<void(std::uint64_t row, const GroupedReview&)>& visit);
-
 inline constexpr std::uint64_t kChunkRows = 1024;            // of ids
-inline constexpr std::uint64_t kTaskRows = 64 * kChunkRows;  // of a task, and of a chunk of labels
+inline constexpr std::uint64_t kTaskRows = 16 * kChunkRows;  // of a task, and of a chunk of labels
 
 // A checksum of rows and their places, the same in whatever order they come.
 struct ContentSum {
@@ -60,22 +67,36 @@ struct ContentSum {
   std::string text() const;  // 32 hexadecimal digits
 };
 
-struct NumberedRows {
-  std::vector<std::string> ids;  // chunks
-  std::string labels;            // one chunk
+struct NumberReport {
   ContentSum sum;
   std::uint64_t words = 0;
   std::uint64_t unknown = 0;  // of them, which are not in the vocabulary
+
+  void add(const NumberReport& more);
+};
+nlohmann::json to_json(const NumberReport& report);
+NumberReport number_report(const nlohmann::json& json);
+
+enum class Chunks {
+  kDeflated,  // as HDF5 keeps them, whole
+  kPlain,     // rows as they are, all in one
 };
 
 struct NumberTask {
-  const PartFiles& files;
+  const PartRows& rows;
   std::uint64_t first = 0;
   std::uint64_t end = 0;
-  std::filesystem::path path;  // of the file that it makes
+  Chunks chunks = Chunks::kDeflated;
+  std::uint32_t numbers_end = 0;  // up to 2^16 an id has two bytes, else four
+  std::filesystem::path path;     // of the file that it makes
   const StopFlag& stop;
 };
-void number_rows(const NumberTask& task, const WordNumbers& words, const PrepareSettings& settings);
+NumberReport number_rows(const NumberTask& task, const PrepareSettings& settings);
+
+struct NumberedRows {
+  std::vector<std::string> ids;  // chunks
+  std::string labels;            // one chunk
+};
 NumberedRows read_numbered(const std::filesystem::path& path);
 
 }  // namespace paceline

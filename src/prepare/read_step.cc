@@ -6,7 +6,6 @@
 #include <string>
 
 #include "data/clean.h"
-#include "prepare/line_reader.h"
 
 namespace paceline {
 
@@ -37,45 +36,59 @@ std::filesystem::path run_path(const std::filesystem::path& name, std::uint64_t 
   return name.string() + fmt::format("-{}.run", number);
 }
 
-ReadReport read_portion(const ReadTask& task, const PrepareSettings& settings) {
+void ReviewReader::for_each(const std::function<void(std::string_view, const RawReview&)>& take,
+                            const std::function<void()>& look) {
   constexpr std::uint64_t kLinesPerLook = 1024;
-  LineReader lines(task.file, task.portion);
-  ReviewParser parser(task.file, settings.fields, settings.range);
-  RunBuilder builder(task.memory);
-  ReadReport report;
-  const auto write = [&] { builder.write(run_path(task.name, report.runs++)); };
-  const auto reject = [&](Reject reason) { ++report.rejected[static_cast<std::size_t>(reason)]; };
-  std::uint64_t told = task.portion.begin;
-  const auto tell = [&] {
-    const std::uint64_t now = lines.consumed();
-    if (now > told) task.progress += now - told;
-    told = std::max(told, now);
+  const auto reject = [this](Reject reason) {
+    ++report_.rejected[static_cast<std::size_t>(reason)];
   };
   std::string cleaned;
   RawReview review;
-  while (const auto line = lines.next()) {
-    if (++report.rows % kLinesPerLook == 0) {
-      throw_if_stopped(task.stop);
-      tell();
+  for (std::uint64_t lines = 0; const auto line = lines_.next(); ++lines) {
+    if (lines % kLinesPerLook == 0) {
+      throw_if_stopped(stop_);
+      look();
     }
-    if (const Reject reason = parser.parse(*line, review); reason != Reject::kNone) {
+    if (const Reject reason = parser_.parse(*line, review); reason != Reject::kNone) {
+      ++report_.rows;
       reject(reason);
       continue;
     }
+    report_.rows += review.times;
     cleaned.clear();
-    report.replaced_bytes += append_clean(review.text, cleaned);
+    report_.replaced_bytes += append_clean(review.text, cleaned);
     if (cleaned.empty()) {
       reject(Reject::kEmpty);
       continue;
     }
-    builder.add(cleaned, review.rating);
-    if (builder.full()) write();
+    take(cleaned, review);
   }
+  report_.rows += lines_.too_long();
+  report_.rejected[static_cast<std::size_t>(Reject::kTooLong)] += lines_.too_long();
+  report_.replaced_bytes += parser_.replaced_bytes();
+}
+
+ReadReport read_portion(const ReadTask& task, const PrepareSettings& settings) {
+  ReviewReader reader(task.file, task.portion, settings, task.stop);
+  RunBuilder builder(task.memory);
+  std::uint64_t runs = 0;
+  const auto write = [&] { builder.write(run_path(task.name, runs++)); };
+  std::uint64_t told = task.portion.begin;
+  const auto tell = [&] {
+    const std::uint64_t now = reader.consumed();
+    if (now > told) task.progress += now - told;
+    told = std::max(told, now);
+  };
+  reader.for_each(
+      [&](std::string_view text, const RawReview& review) {
+        builder.add(text, review.rating, review.times);
+        if (builder.full()) write();
+      },
+      tell);
   if (!builder.empty()) write();
-  report.rows += lines.too_long();
-  report.rejected[static_cast<std::size_t>(Reject::kTooLong)] += lines.too_long();
-  report.replaced_bytes += parser.replaced_bytes();
   tell();
+  ReadReport report = reader.report();
+  report.runs = runs;
   return report;
 }
 

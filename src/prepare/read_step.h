@@ -4,8 +4,10 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 
+#include "prepare/line_reader.h"
 #include "prepare/settings.h"
 #include "prepare/tasks.h"
 
@@ -21,6 +23,29 @@ struct ReadReport {
 };
 nlohmann::json to_json(const ReadReport& report);
 ReadReport read_report(const nlohmann::json& json);
+
+// Reviews of a portion, cleaned. One thread at a time; throws DataError when the file cannot be
+// read, and Interrupted.
+class ReviewReader {
+ public:
+  ReviewReader(const InputFile& file, const Portion& portion, const PrepareSettings& settings,
+               const StopFlag& stop)
+      : stop_(stop), lines_(file, portion, &stop), parser_(file, settings.fields, settings.range) {}
+
+  // Calls `take` with each text that has a word, and `look` now and then.
+  void for_each(
+      const std::function<void(std::string_view text, const RawReview& review)>& take,
+      const std::function<void()>& look = [] {});
+
+  const ReadReport& report() const { return report_; }
+  std::uint64_t consumed() const { return lines_.consumed(); }  // bytes of the file as it is stored
+
+ private:
+  const StopFlag& stop_;
+  LineReader lines_;
+  ReviewParser parser_;
+  ReadReport report_;
+};
 
 struct ReadTask {
   const InputFile& file;

@@ -15,6 +15,8 @@ namespace {
 namespace dom = simdjson::dom;
 static_assert(LineReader::kPadding >= simdjson::SIMDJSON_PADDING);
 
+constexpr double kMostTimes = 4'000'000'000;
+
 std::optional<double> number_in(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
@@ -161,6 +163,7 @@ Reject ReviewParser::parse_columns(std::string_view line, RawReview& review) {
   bool has_text = false;
   const std::size_t last = std::max(file_.text_column, file_.rating_column);
   std::size_t at = 0;
+  review.times = 1;
   for (std::size_t i = 0; i <= last; ++i) {
     if (at > line.size()) return i <= file_.rating_column ? Reject::kNoRating : Reject::kNoText;
     const std::string_view found = column(line, at);
@@ -173,6 +176,11 @@ Reject ReviewParser::parse_columns(std::string_view line, RawReview& review) {
     }
   }
   if (!has_text) return Reject::kNoText;
+  if (file_.times_column && at <= line.size()) {  // it is behind both
+    const auto times = number_in(column(line, at));
+    if (!times || !(*times >= 1 && *times <= kMostTimes)) return Reject::kMalformed;
+    review.times = static_cast<std::uint32_t>(*times);
+  }
   review.text = text_;
   return rate(*rating, review);
 }

@@ -37,6 +37,7 @@ inline constexpr double kHighestRating = 650;
 struct RawReview {
   std::string_view text;  // UTF-8 but for what `replaced` says; valid until the next line
   Rating rating = 0;
+  std::uint32_t times = 1;  // so many reviews are like this
 };
 
 class ReviewParser {

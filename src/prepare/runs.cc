@@ -17,8 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kWriteBytes = std::size_t{1} << 20;
-constexpr std::uint64_t kMagic = 0x314E555245434150;  // "PACERUN1"
+constexpr std::uint64_t kRunMagic = 0x314E555245434150;  // "PACERUN1"
 
 struct RecordHead {
   std::uint64_t hash;
@@ -28,17 +27,11 @@ struct RecordHead {
 };
 static_assert(sizeof(RecordHead) == 16);
 
-struct Tail {
+struct RunTail {
   std::array<std::uint64_t, kSlices + 1> begins{};
   std::array<std::uint64_t, kSlices> checksums{};
-  std::uint64_t texts = 0;
-  std::uint64_t magic = kMagic;
+  std::uint64_t magic = kRunMagic;
 };
-
-template <typename Item>
-void append(std::string& bytes, const Item* items, std::size_t count) {
-  bytes.append(reinterpret_cast<const char*>(items), count * sizeof(Item));
-}
 
 // Adds the counts of `more` to those of `ratings`, which stay in ascending order.
 void add_ratings(std::vector<RatingCount>& ratings, std::span<const RatingCount> more) {
@@ -62,39 +55,28 @@ std::uint64_t hash_of_text(std::string_view text) {
 
 // ---- writing -----------------------------------------------------------------------------
 
-RunWriter::RunWriter(const fs::path& path) : file_(path) {
-  pending_.reserve(kWriteBytes + (std::size_t{64} << 10));
-}
-
 void RunWriter::add(const RatedText& text) {
   const std::size_t slice = slice_of(text.hash);
-  while (slice_ < slice) begins_[++slice_] = written_ + pending_.size();
+  while (slice_ < slice) begins_[++slice_] = file_.size();
   const bool once = text.ratings.size() == 1 && text.ratings[0].count == 1;
   const RecordHead head{
       text.hash, static_cast<std::uint32_t>(text.text.size()),
       once ? std::uint16_t{0} : static_cast<std::uint16_t>(text.ratings.size()),
       once ? static_cast<std::uint16_t>(text.ratings[0].rating) : std::uint16_t{0}};
-  const std::size_t begin = pending_.size();
-  append(pending_, &head, 1);
-  if (!once) append(pending_, text.ratings.data(), text.ratings.size());
-  pending_ += text.text;
-  checksums_[slice] += XXH3_64bits(pending_.data() + begin, pending_.size() - begin);
-  ++texts_;
-  if (pending_.size() >= kWriteBytes) flush();
-}
-
-void RunWriter::flush() {
-  file_.write(std::string_view(pending_));
-  written_ += pending_.size();
-  pending_.clear();
+  const std::uint64_t begin = file_.size();
+  file_.add_items(&head, 1);
+  if (!once) file_.add_items(text.ratings.data(), text.ratings.size());
+  file_.add(text.text);
+  const std::string_view record = file_.since(begin);
+  checksums_[slice] += XXH3_64bits(record.data(), record.size());
+  file_.end_item();
 }
 
 void RunWriter::commit() {
-  while (slice_ < kSlices) begins_[++slice_] = written_ + pending_.size();
-  const Tail tail{begins_, checksums_, texts_, kMagic};
-  append(pending_, &tail, 1);
-  flush();
-  file_.commit(AtomicFile::Durable::kLater);
+  while (slice_ < kSlices) begins_[++slice_] = file_.size();
+  const RunTail tail{begins_, checksums_, kRunMagic};
+  file_.add_items(&tail, 1);
+  file_.commit();
 }
 
 RunBuilder::RunBuilder(std::size_t memory)
@@ -105,11 +87,11 @@ bool RunBuilder::full() const {
   return used_ + entries_.size() * sizeof(Entry) + 3 * LineReader::kMostLineBytes > memory_;
 }
 
-void RunBuilder::add(std::string_view text, Rating rating) {
+void RunBuilder::add(std::string_view text, Rating rating, std::uint32_t times) {
   PACELINE_CHECK(used_ + text.size() <= memory_);
   std::memcpy(texts_.get() + used_, text.data(), text.size());
   entries_.push_back({hash_of_text(text), static_cast<std::uint32_t>(used_),
-                      static_cast<std::uint32_t>(text.size()), rating});
+                      static_cast<std::uint32_t>(text.size()), times, rating});
   used_ += text.size();
 }
 
@@ -127,7 +109,7 @@ void RunBuilder::write(const fs::path& path) {
     for (; at != entries_.end() && at->hash == text.hash && text_of(*at) == text.text; ++at) {
       if (ratings.empty() || ratings.back().rating != at->rating)
         ratings.push_back({0, at->rating, 0});
-      ++ratings.back().count;
+      ratings.back().count += at->times;
     }
     writer.add({text.hash, text.text, ratings});
   }
@@ -141,7 +123,7 @@ void RunBuilder::write(const fs::path& path) {
 struct RunReader::Impl {
   fs::path path;
   int file = -1;
-  Tail tail;
+  RunTail tail;
   std::vector<char> buffer;
   std::size_t at = 0;        // in the buffer
   std::size_t filled = 0;    // of it
@@ -194,11 +176,11 @@ RunReader::RunReader(const fs::path& path, std::size_t buffer_bytes)
   impl_->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (impl_->file < 0) throw DataError("cannot read {}: {}", path.string(), errno_text(errno));
   const off_t size = ::lseek(impl_->file, 0, SEEK_END);
-  if (size < static_cast<off_t>(sizeof(Tail))) impl_->fail("it is too short");
-  impl_->read(static_cast<std::uint64_t>(size) - sizeof(Tail), &impl_->tail, sizeof(Tail));
+  if (size < static_cast<off_t>(sizeof(RunTail))) impl_->fail("it is too short");
+  impl_->read(static_cast<std::uint64_t>(size) - sizeof(RunTail), &impl_->tail, sizeof(RunTail));
   const auto& begins = impl_->tail.begins;
-  if (impl_->tail.magic != kMagic || !std::is_sorted(begins.begin(), begins.end()) ||
-      begins.back() + sizeof(Tail) != static_cast<std::uint64_t>(size)) {
+  if (impl_->tail.magic != kRunMagic || !std::is_sorted(begins.begin(), begins.end()) ||
+      begins.back() + sizeof(RunTail) != static_cast<std::uint64_t>(size)) {
     impl_->fail("its end is damaged");
   }
   impl_->buffer.resize(buffer_bytes);
@@ -238,6 +220,21 @@ bool RunReader::next(RatedText& text) {
   }
   my.at += bytes;
   return true;
+}
+
+RunPiece RunReader::piece(SliceRange slices) const {
+  const RunTail& whole = impl_->tail;
+  RunPiece piece{whole.begins[slices.first], whole.begins[slices.end], {}};
+  RunTail tail;
+  for (std::size_t slice = 0; slice < kSlices; ++slice) {
+    const bool has = slice >= slices.first && slice < slices.end;
+    tail.begins[slice + 1] = tail.begins[slice];
+    if (!has) continue;
+    tail.begins[slice + 1] += whole.begins[slice + 1] - whole.begins[slice];
+    tail.checksums[slice] = whole.checksums[slice];
+  }
+  piece.tail.assign(reinterpret_cast<const char*>(&tail), sizeof tail);
+  return piece;
 }
 
 // ---- merging -----------------------------------------------------------------------------
@@ -286,11 +283,12 @@ bool RunMerger::next(RatedText& text) {
   return true;
 }
 
-void merge_runs(const std::vector<fs::path>& runs, const fs::path& path, std::size_t buffer_bytes) {
+void merge_runs(const std::vector<fs::path>& runs, SliceRange slices, const fs::path& path,
+                std::size_t buffer_bytes) {
   std::vector<RunReader> readers;
   for (const fs::path& run : runs) readers.emplace_back(run, buffer_bytes);
   RunWriter writer(path);
-  for (std::size_t slice = 0; slice < kSlices; ++slice) {
+  for (std::size_t slice = slices.first; slice < slices.end; ++slice) {
     RunMerger merger(readers, slice);
     for (RatedText text; merger.next(text);) writer.add(text);
   }

@@ -18,7 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/file.h"
+#include "prepare/buffered_file.h"
 #include "prepare/review_parser.h"
 
 namespace paceline {
@@ -45,21 +45,21 @@ struct RatedText {
   std::span<const RatingCount> ratings;
 };
 
+// Slices [first, end).
+struct SliceRange {
+  std::size_t first = 0;
+  std::size_t end = kSlices;
+};
+
 // Takes texts in their order and writes a run. One thread at a time; throws DataError.
 class RunWriter {
  public:
-  explicit RunWriter(const std::filesystem::path& path);
+  explicit RunWriter(const std::filesystem::path& path) : file_(path) {}
   void add(const RatedText& text);
   void commit();
-  std::uint64_t texts() const { return texts_; }
 
  private:
-  void flush();
-
-  AtomicFile file_;
-  std::string pending_;
-  std::uint64_t written_ = 0;
-  std::uint64_t texts_ = 0;
+  BufferedFile file_;
   std::size_t slice_ = 0;
   std::array<std::uint64_t, kSlices + 1> begins_{};
   std::array<std::uint64_t, kSlices> checksums_{};
@@ -72,7 +72,7 @@ class RunBuilder {
 
   bool full() const;  // the longest text may not fit any more
   bool empty() const { return entries_.empty(); }
-  void add(std::string_view text, Rating rating);
+  void add(std::string_view text, Rating rating, std::uint32_t times = 1);
   // Writes the run and is empty again.
   void write(const std::filesystem::path& path);
 
@@ -81,6 +81,7 @@ class RunBuilder {
     std::uint64_t hash;
     std::uint32_t begin;
     std::uint32_t bytes;
+    std::uint32_t times;
     Rating rating;
   };
   std::string_view text_of(const Entry& entry) const {
@@ -93,6 +94,13 @@ class RunBuilder {
   std::vector<Entry> entries_;
 };
 
+// A run that has some slices of another alone: bytes of that file, and what follows them.
+struct RunPiece {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::string tail;
+};
+
 // Reads one slice after the other. One thread at a time; throws DataError when the file is damaged.
 class RunReader {
  public:
@@ -102,6 +110,7 @@ class RunReader {
 
   void begin(std::size_t slice);
   bool next(RatedText& text);  // false: the slice is over
+  RunPiece piece(SliceRange slices) const;
 
  private:
   struct Impl;
@@ -125,8 +134,8 @@ class RunMerger {
   std::vector<RatingCount> ratings_;
 };
 
-// Joins `runs` to one at `path`.
-void merge_runs(const std::vector<std::filesystem::path>& runs, const std::filesystem::path& path,
-                std::size_t buffer_bytes);
+// Joins these slices of `runs` to a run at `path`.
+void merge_runs(const std::vector<std::filesystem::path>& runs, SliceRange slices,
+                const std::filesystem::path& path, std::size_t buffer_bytes);
 
 }  // namespace paceline

@@ -69,7 +69,7 @@ SequenceFile::SequenceFile(const fs::path& path, const SequenceShape& shape)
     : impl_(std::make_unique<Impl>()) {
   be_quiet();
   impl_->path = path;
-  impl_->partial = path.string() + ".partial";
+  impl_->partial = partial_path(path);
   impl_->shape = shape;
   errno = 0;
   impl_->file.emplace(H5Fcreate(impl_->partial.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
@@ -150,12 +150,20 @@ void SequenceFile::set_attribute(const std::string& name, std::uint64_t number) 
   impl_->expect(attribute.valid() && H5Awrite(attribute, H5T_NATIVE_UINT64, &number) >= 0);
 }
 
-void SequenceFile::commit() {
+fs::path SequenceFile::partial_path(const fs::path& path) {
+  return path.string() + ".partial";
+}
+
+void SequenceFile::close() {
   impl_->ids.reset();
   impl_->labels.reset();
   errno = 0;
   impl_->expect(H5Fflush(*impl_->file, H5F_SCOPE_LOCAL) >= 0);
   impl_->file.reset();
+}
+
+void SequenceFile::commit() {
+  if (impl_->file) close();
   const int written = ::open(impl_->partial.c_str(), O_RDONLY | O_CLOEXEC);
   const bool synced = written >= 0 && ::fsync(written) == 0;
   if (written >= 0) ::close(written);

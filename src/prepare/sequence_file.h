@@ -32,7 +32,10 @@ class SequenceFile {
   void set_words(const std::string& name, const std::vector<std::string>& words);
   void set_attribute(const std::string& name, const std::string& text);
   void set_attribute(const std::string& name, std::uint64_t number);
-  void commit();
+  void close();   // others may write to NAME.partial now
+  void commit();  // closes it, if need be
+
+  static std::filesystem::path partial_path(const std::filesystem::path& path);
 
  private:
   struct Impl;

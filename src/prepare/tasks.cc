@@ -40,6 +40,27 @@ void run_tasks(std::size_t count, unsigned threads, const StopFlag& stop,
   if (first) std::rethrow_exception(first);
 }
 
+std::vector<nlohmann::json> finish_tasks(const Tasks& tasks, unsigned threads,
+                                         const StopFlag& stop) {
+  const auto end_of = [&](std::size_t task) { return tasks.name(task).string() + ".json"; };
+  std::vector<nlohmann::json> reports(tasks.count);
+  std::vector<std::size_t> left;
+  for (std::size_t i = 0; i < tasks.count; ++i) {
+    reports[i] = read_done(end_of(i));
+    if (reports[i].is_null()) {
+      left.push_back(i);
+    } else {
+      tasks.done_before(i);
+    }
+  }
+  run_tasks(left.size(), threads, stop, [&](std::size_t at) {
+    const std::size_t task = left[at];
+    reports[task] = tasks.work(task);
+    write_done(end_of(task), reports[task]);
+  });
+  return reports;
+}
+
 nlohmann::json read_done(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return nullptr;

@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
 
 namespace paceline {
 
@@ -25,5 +27,19 @@ void run_tasks(std::size_t count, unsigned threads, const StopFlag& stop,
 // What a task wrote at its end; null: it has not come to its end.
 nlohmann::json read_done(const std::filesystem::path& path);
 void write_done(const std::filesystem::path& path, const nlohmann::json& report);
+
+struct Tasks {
+  std::size_t count = 0;
+  // Of the files that a task makes: NAME.json is that of its end.
+  std::function<std::filesystem::path(std::size_t task)> name;
+  // Returns what NAME.json shall say.
+  std::function<nlohmann::json(std::size_t task)> work;
+  // Called for each that was done before, ahead of all work.
+  std::function<void(std::size_t task)> done_before = [](std::size_t) {};
+};
+
+// Does those that are not done; returns what all of them say.
+std::vector<nlohmann::json> finish_tasks(const Tasks& tasks, unsigned threads,
+                                         const StopFlag& stop);
 
 }  // namespace paceline

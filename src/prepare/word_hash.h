@@ -30,9 +30,13 @@ inline std::uint64_t key_of_word(std::string_view word) {
   return byte(0) | byte(size / 2) | byte(size - 1);
 }
 
+inline std::uint64_t mixed_key(std::uint64_t key) {
+  return key * 0x9E3779B97F4A7C15;
+}
+
 // Where to look first in a table of 2^(64 - shift) places.
 inline std::size_t slot_of_key(std::uint64_t key, unsigned shift) {
-  return (key * 0x9E3779B97F4A7C15) >> shift;
+  return mixed_key(key) >> shift;
 }
 
 // Calls `visit` with each word of a text whose words have one blank between them.

@@ -53,5 +53,14 @@ TEST(Environment, OfThisProcessKnowsTheRecipesOfTheSourceTree) {
   EXPECT_EQ(current_environment().recipes.back(), PACELINE_SOURCE_DIR "recipes");
 }
 
+TEST(Environment, KnowsWhoHasStartedTheProcess) {
+  EXPECT_EQ(with({}, false, 0).started_by, StartedBy::kUser);
+  EXPECT_EQ(with({{"OMPI_COMM_WORLD_SIZE", "2"}}, false, 0).started_by, StartedBy::kMpi);
+  EXPECT_EQ(with({{"PMIX_RANK", "0"}, {"SLURM_STEP_NUM_TASKS", "3"}}, false, 0).started_by,
+            StartedBy::kMpi);
+  EXPECT_EQ(with({{"SLURM_STEP_NUM_TASKS", "3"}}, false, 0).started_by, StartedBy::kOtherLaunch);
+  EXPECT_EQ(with({{"SLURM_STEP_NUM_TASKS", "1"}}, false, 0).started_by, StartedBy::kUser);
+}
+
 }  // namespace
 }  // namespace paceline

@@ -118,6 +118,7 @@ done
 # What stands on large libraries is installed and built when a run asks for it.
 sed -i '$a [torch]\nno-such-package-for-models  # is not there' packages.txt
 sed -i '$a [images]\nno-such-package-for-images  # is not there' packages.txt
+sed -i '$a [mpi]\nno-such-package-for-mpi  # is not there' packages.txt
 mkdir -p recipes
 echo 'data = "images"' >recipes/own.toml
 echo 'model = "image-quality"' >recipes/deep.toml
@@ -135,7 +136,13 @@ check "in one word, too" asks images train --data=images
 check "and in a recipe" asks images train own
 check "a model on libtorch asks for that" asks models train --model image-quality
 check "and in a recipe" asks models train deep
-for words in "train mnist" "train --data-file images/train" "train --model softmax"; do
+PMIX_RANK=0
+export PMIX_RANK
+check "preparing under mpirun asks for MPI" asks mpi prepare reviews x
+launch train mnist
+check "training does not" [ $code = 9 ]
+unset PMIX_RANK
+for words in "prepare reviews x" "train mnist" "train --data-file images/train" "train --model softmax"; do
   launch $words
   check "$words installs nothing" [ $code = 9 ]
 done

@@ -1,7 +1,9 @@
 #include "prepare/groups.h"
 
-#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -10,22 +12,29 @@
 namespace paceline {
 namespace {
 
+// Numbers of one to five bytes, also none.
+std::vector<std::uint32_t> words_of(std::uint32_t row) {
+  std::vector<std::uint32_t> words;
+  for (std::uint32_t i = 0; i < row % 7; ++i) words.push_back((row * 2654435761U) >> (5 * i));
+  return words;
+}
+
 TEST(Groups, AreReadFromAnyRowOn) {
   TempDir dir;
   constexpr std::uint64_t kRows = 3000;
   GroupWriter writer(dir.path() / "g");
-  for (std::uint64_t i = 0; i < kRows; ++i) {
-    writer.add({static_cast<std::uint8_t>(i % 2), fmt::format("words of {}", i)});
+  for (std::uint32_t i = 0; i < kRows; ++i) {
+    writer.add({static_cast<std::uint8_t>(i % 2), words_of(i)});
   }
   writer.commit();
   GroupReader reader(dir.path() / "g");
   ASSERT_EQ(reader.rows(), kRows);
   GroupedReview review;
-  for (const std::uint64_t first : {0U, 1U, 1023U, 1024U, 1025U, 2999U, 3000U}) {
+  for (const std::uint32_t first : {0U, 1U, 1023U, 1024U, 1025U, 2999U, 3000U}) {
     reader.seek(first);
-    for (std::uint64_t i = first; i < kRows; ++i) {
+    for (std::uint32_t i = first; i < kRows; ++i) {
       ASSERT_TRUE(reader.next(review));
-      ASSERT_EQ(review.words, fmt::format("words of {}", i));
+      ASSERT_TRUE(std::ranges::equal(review.words, words_of(i)));
       ASSERT_EQ(review.label, i % 2);
     }
     EXPECT_FALSE(reader.next(review));
@@ -38,6 +47,20 @@ TEST(Groups, MayBeEmptyAndAreNotReadWhenDamaged) {
   GroupReader reader(dir.path() / "e");
   GroupedReview review;
   EXPECT_FALSE(reader.next(review));
+  GroupWriter writer(dir.path() / "cut");
+  writer.add({1, words_of(6)});
+  writer.commit();
+  const std::string bytes = read_text(dir.path() / "cut");
+  write_atomically(dir.path() / "cut", bytes.substr(1));
+  EXPECT_THROW(GroupReader(dir.path() / "cut"), DataError);
+  // A number whose last byte says that it goes on.
+  write_atomically(dir.path() / "cut", std::string(bytes).replace(25, 1, "\xFF"));
+  EXPECT_THROW(
+      {
+        GroupReader damaged(dir.path() / "cut");
+        while (damaged.next(review)) continue;
+      },
+      DataError);
   write_atomically(dir.path() / "d", "something else altogether, and long enough");
   EXPECT_THROW(GroupReader(dir.path() / "d"), DataError);
   EXPECT_THROW(GroupReader(dir.path() / "none"), DataError);

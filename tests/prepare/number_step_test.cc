@@ -4,10 +4,16 @@
 #include <gtest/gtest.h>
 #include <libdeflate.h>
 
+#include "base/error.h"
+#include "base/file.h"
 #include "base/temp_dir.h"
+#include "data/words.h"
+#include "prepare/word_lists.h"
 
 namespace paceline {
 namespace {
+
+namespace fs = std::filesystem;
 
 TEST(WordNumbers, FollowTheOrderOfTheVocabulary) {
   std::vector<std::string> words;
@@ -23,27 +29,41 @@ TEST(WordNumbers, FollowTheOrderOfTheVocabulary) {
 
 class NumberRows : public testing::Test {
  protected:
-  // Rows "wN" from 0 to 2499, in three files.
+  // Rows of a word of their own and one that is unknown, from 0 to 2499, in three segments.
   NumberRows() {
-    files_.first_rows = {0};
-    std::uint64_t row = 0;
-    for (const std::uint64_t count : {1100U, 0U, 1400U}) {
-      files_.paths.push_back(dir_.path() / fmt::format("{}.train", files_.paths.size()));
-      GroupWriter writer(files_.paths.back());
-      for (std::uint64_t i = 0; i < count; ++i, ++row) {
-        writer.add({static_cast<std::uint8_t>(row % 2), fmt::format("w{} none", row)});
+    rows_.first_rows = {0};
+    std::uint32_t row = 0;
+    for (const std::uint32_t count : {1100U, 0U, 1400U}) {
+      const fs::path name = dir_.path() / fmt::format("{}", rows_.segments.size());
+      rows_.segments.push_back({name.string() + ".train", name.string() + ".numbers"});
+      GroupWriter writer(rows_.segments.back().rows);
+      WordListWriter list(name.string() + ".words");
+      for (std::uint32_t i = 0; i < count; ++i, ++row) {
+        words_.push_back(fmt::format("w{}", row));
+        writer.add({static_cast<std::uint8_t>(row % 2), std::vector{i, count}});
+        list.add({1, i, words_.back()});
       }
+      list.add({1, count, "none"});
       writer.commit();
-      files_.first_rows.push_back(row);
+      list.commit();
+      rows_.first_rows.push_back(row);
     }
-    for (std::uint64_t i = 0; i < row; ++i) words_.push_back(fmt::format("w{}", i));
+    rows_.all = row;
+    const WordNumbers numbers(words_);
+    for (std::size_t i = 0; i < 3; ++i) {
+      const auto words = static_cast<std::uint32_t>(rows_.first_rows[i + 1] - rows_.first_rows[i]);
+      translate_list(dir_.path() / fmt::format("{}.words", i), words + 1, numbers,
+                     rows_.segments[i].numbers);
+    }
   }
 
-  NumberedRows numbered(std::uint64_t first, std::uint64_t end) {
+  NumberReport number(std::uint64_t first, std::uint64_t end, Chunks chunks = Chunks::kDeflated) {
     PrepareSettings settings;
     settings.length = 3;
-    number_rows({files_, first, end, dir_.path() / "chunks", stop_}, WordNumbers(words_), settings);
-    return read_numbered(dir_.path() / "chunks");
+    const NumberReport report =
+        number_rows({rows_, first, end, chunks, 5000, dir_.path() / "chunks", stop_}, settings);
+    numbered_ = read_numbered(dir_.path() / "chunks");
+    return report;
   }
 
   static std::vector<std::uint16_t> inflated(const std::string& chunk, std::size_t numbers) {
@@ -57,16 +77,17 @@ class NumberRows : public testing::Test {
   }
 
   TempDir dir_;
-  PartFiles files_;
+  PartRows rows_;
   std::vector<std::string> words_;
+  NumberedRows numbered_;
   StopFlag stop_ = false;
 };
 
 TEST_F(NumberRows, ChunksAreWholeAndPadded) {
-  const NumberedRows rows = numbered(0, 2500);
-  ASSERT_EQ(rows.ids.size(), 3U);
+  const NumberReport report = number(0, 2500);
+  ASSERT_EQ(numbered_.ids.size(), 3U);
   for (std::size_t chunk = 0; chunk < 3; ++chunk) {
-    const auto ids = inflated(rows.ids[chunk], kChunkRows * 3);
+    const auto ids = inflated(numbered_.ids[chunk], kChunkRows * 3);
     for (std::size_t i = 0; i < kChunkRows; ++i) {
       const std::size_t row = chunk * kChunkRows + i;
       ASSERT_EQ(ids[3 * i], row < 2500 ? Vocabulary::kFirstWord + row : 0);
@@ -74,21 +95,45 @@ TEST_F(NumberRows, ChunksAreWholeAndPadded) {
       ASSERT_EQ(ids[3 * i + 2], 0);
     }
   }
-  EXPECT_EQ(rows.words, 5000U);
-  EXPECT_EQ(rows.unknown, 2500U);
+  EXPECT_EQ(report.words, 5000U);
+  EXPECT_EQ(report.unknown, 2500U);
+}
+
+TEST_F(NumberRows, MayBePlain) {
+  number(1000, 2500, Chunks::kPlain);
+  ASSERT_EQ(numbered_.ids.size(), 1U);
+  ASSERT_EQ(numbered_.ids[0].size(), 1500U * 3 * 2);
+  ASSERT_EQ(numbered_.labels.size(), 1500U);
+  for (std::size_t i = 0; i < 1500; ++i) {
+    std::array<std::uint16_t, 3> ids{};
+    std::memcpy(ids.data(), numbered_.ids[0].data() + 6 * i, 6);
+    ASSERT_EQ(ids, (std::array<std::uint16_t, 3>{
+                       static_cast<std::uint16_t>(Vocabulary::kFirstWord + 1000 + i), 1, 0}));
+    ASSERT_EQ(numbered_.labels[i], static_cast<char>(i % 2));
+  }
 }
 
 TEST_F(NumberRows, TheSumOfPartsIsThatOfTheWhole) {
-  ContentSum parts = numbered(0, 1024).sum;
-  parts.add(numbered(2048, 2500).sum);
-  parts.add(numbered(1024, 2048).sum);
-  EXPECT_EQ(parts.text(), numbered(0, 2500).sum.text());
-  EXPECT_NE(parts.text(), numbered(0, 2499).sum.text());
+  ContentSum parts = number(0, 1024).sum;
+  parts.add(number(2048, 2500, Chunks::kPlain).sum);
+  parts.add(number(1024, 2048).sum);
+  EXPECT_EQ(parts.text(), number(0, 2500).sum.text());
+  EXPECT_NE(parts.text(), number(0, 2499).sum.text());
+}
+
+TEST_F(NumberRows, AreNotReadWhenCutOff) {
+  number(0, 2500);
+  const std::string bytes = read_text(dir_.path() / "chunks");
+  for (const std::size_t left :
+       {std::size_t{0}, std::size_t{4}, std::size_t{30}, bytes.size() - 1}) {
+    write_atomically(dir_.path() / "cut", bytes.substr(0, left));
+    EXPECT_THROW(read_numbered(dir_.path() / "cut"), DataError);
+  }
 }
 
 TEST_F(NumberRows, StopWhenTold) {
   stop_ = true;
-  EXPECT_THROW(numbered(0, 2500), Interrupted);
+  EXPECT_THROW(number(0, 2500), Interrupted);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <thread>
 
 #include "base/error.h"
@@ -19,6 +20,8 @@
 #include "data/clean.h"
 #include "data/prepared.h"
 #include "prepare/stop_words.h"
+#include "prepare/streaming.h"
+#include "prepare/thread_fleet.h"
 
 namespace paceline {
 namespace {
@@ -101,7 +104,7 @@ class PrepareTest : public testing::Test {
     write_atomically(dir_ / name, text);
     return dir_ / name;
   }
-  Json prepare() { return prepare_reviews(options_, stop_, {}); }
+  Json prepare() { return prepare_reviews(options_, *alone_, stop_, {}); }
   Json prepare(const std::vector<fs::path>& inputs) {
     options_.inputs.clear();
     for (const fs::path& input : inputs) options_.inputs.push_back(input.string());
@@ -117,6 +120,7 @@ class PrepareTest : public testing::Test {
   }
 
   TempDir dir_;
+  std::unique_ptr<Fleet> alone_ = lone_process();
   PrepareOptions options_;
   StopFlag stop_ = false;
 };
@@ -306,7 +310,7 @@ TEST_F(PrepareTest, AFolderOfAnEarlierRunIsUsedOrRefused) {
   EXPECT_THROW(prepare(), Interrupted);
   stop_ = false;
   bool told = false;
-  prepare_reviews(options_, stop_,
+  prepare_reviews(options_, *alone_, stop_,
                   {[](const PrepareProgress&) {},
                    [&](const std::string& sentence) {
                      told = told || sentence.find("going on") != std::string::npos;
@@ -320,6 +324,151 @@ TEST_F(PrepareTest, AFolderOfAnEarlierRunIsUsedOrRefused) {
   options_.fresh = true;
   stop_ = false;
   EXPECT_NE(prepare()["content_checksum"], whole["content_checksum"]);
+}
+
+// As Hadoop would: two mappers, a sort, two reducers, and the rest in one command.
+TEST_F(PrepareTest, WhatMappersAndReducersMakeIsTheSame) {
+  const auto reviews = made_up(3000);
+  options_.settings.test_share = 0.1;
+  const Json whole = prepare({make("all.json", as_json(reviews))});
+  const std::string text = as_json(reviews);
+  const std::size_t half = text.find('\n', text.size() / 2) + 1;
+  std::vector<std::string> lines;
+  for (const std::string& part : {text.substr(0, half), text.substr(half)}) {
+    std::ostringstream mapped;
+    map_reviews(find_inputs({make("part.json", part).string()}, ReviewFormat::kAuto, {}),
+                options_.settings, false, mapped);
+    for (std::string& line : split(mapped.str(), '\n')) {
+      if (!line.empty()) lines.push_back(std::move(line));
+    }
+  }
+  std::ranges::sort(lines);
+  options_.settings.format = ReviewFormat::kGrouped;
+  const auto key = [](const std::string& line) { return line.substr(0, line.find('\t')); };
+  std::array<std::string, 2> sorted;
+  for (const std::string& line : lines) sorted[hash_of_text(key(line)) % 2] += line + "\n";
+  std::vector<fs::path> grouped;
+  for (const std::string& part : sorted) {
+    std::ostringstream reduced;
+    reduce_reviews(find_inputs({make("sorted", part).string()}, ReviewFormat::kGrouped, {}),
+                   options_.settings, false, reduced);
+    grouped.push_back(make(fmt::format("part-{}", grouped.size()), reduced.str()));
+  }
+  const Json end = prepare(grouped);
+  EXPECT_EQ(end["content_checksum"], whole["content_checksum"]);
+  EXPECT_EQ(end["rows_in"], whole["rows_in"]);
+  EXPECT_EQ(end["duplicates"], whole["duplicates"]);
+}
+
+// Every row of a file, as `for_each` has them.
+std::vector<std::pair<std::vector<std::int32_t>, std::int32_t>> rows_of(const fs::path& path) {
+  std::vector<std::pair<std::vector<std::int32_t>, std::int32_t>> rows;
+  const PreparedReviews file(path);
+  for (const PreparedPart part :
+       {PreparedPart::kTrain, PreparedPart::kValidation, PreparedPart::kTest}) {
+    file.for_each(part, [&](std::span<const std::int32_t> tokens, std::int32_t label) {
+      rows.emplace_back(std::vector(tokens.begin(), tokens.end()), label);
+    });
+  }
+  return rows;
+}
+
+class PrepareTogether : public PrepareTest {
+ protected:
+  PrepareTogether() {
+    options_.settings.test_share = 0.2;
+    options_.settings.vocabulary = 200;
+    options_.settings.length = 8;
+    options_.threads = 1;
+    options_.portion_bytes = 40'000;
+    options_.inputs = {make("r.json", as_json(made_up(6000))).string()};
+  }
+  void prepare_with(std::size_t processes) {
+    run_fleet(processes, [&](Fleet& fleet) {
+      const Json summary = prepare_reviews(options_, fleet, stop_, {});
+      if (fleet.rank() == 0) together_ = summary;
+    });
+  }
+  Json together_;
+};
+
+TEST_F(PrepareTogether, TheContentIsThatOfOneProcess) {
+  Json alone = prepare();
+  const auto rows = rows_of(options_.output);
+  for (const std::size_t processes : {2U, 3U, 5U}) {
+    fs::remove(options_.output);
+    prepare_with(processes);
+    EXPECT_EQ(rows_of(options_.output), rows);
+    for (const char* own : {"seconds", "output_bytes", "processes"}) {
+      alone.erase(own);
+      together_.erase(own);
+    }
+    EXPECT_EQ(together_, alone);
+    EXPECT_FALSE(fs::exists(dir_ / "out.h5.work"));
+    EXPECT_FALSE(fs::exists(dir_ / "out.h5.partial"));
+  }
+}
+
+TEST_F(PrepareTogether, SomeMayHaveNothingToRead) {
+  options_.portion_bytes = 0;
+  const Json alone = prepare();
+  prepare_with(3);
+  EXPECT_EQ(together_["content_checksum"], alone["content_checksum"]);
+}
+
+TEST_F(PrepareTogether, WhatWasStoppedGoesOn) {
+  const Json alone = prepare();
+  fs::remove(options_.output);
+  const fs::path work = dir_ / "out.h5.work";
+  for (const char* name : {"read-000001.json", "shuffled.json", "group-000.json", "words.json"}) {
+    stop_ = false;
+    std::atomic<bool> over = false;
+    std::thread watcher([&] {
+      while (!over && !fs::exists(work / "process-1" / name)) std::this_thread::yield();
+      stop_ = true;
+    });
+    try {
+      prepare_with(2);
+    } catch (const SharedError& error) {
+      EXPECT_EQ(error.code(), ExitCode::kInterrupted);
+      EXPECT_FALSE(fs::exists(options_.output));
+    }
+    over = true;
+    watcher.join();
+  }
+  stop_ = false;
+  prepare_with(2);
+  EXPECT_EQ(together_["content_checksum"], alone["content_checksum"]);
+}
+
+// What one process has lost, or has of another run, is noticed.
+TEST_F(PrepareTogether, FoldersThatDoNotFitAreRefused) {
+  stop_ = true;
+  EXPECT_THROW(prepare_with(2), SharedError);
+  EXPECT_THROW(prepare_with(3), SharedError);
+  EXPECT_THROW(prepare(), DataError);
+  stop_ = false;
+  prepare_with(2);
+  EXPECT_EQ(together_["rows_in"], prepare()["rows_in"]);
+}
+
+TEST_F(PrepareTogether, WhatSeveralProcessesCannotDoIsRefused) {
+  const auto refusal_of = [&](std::size_t processes) -> std::string {
+    try {
+      prepare_with(processes);
+    } catch (const SharedError& error) {
+      return error.what();
+    }
+    return "nothing was refused";
+  };
+  options_.format = PrepareFormat::kTsv;
+  EXPECT_THAT(refusal_of(2), HasSubstr("--format tsv"));
+  options_.format = PrepareFormat::kHdf5;
+  options_.inputs = {make("empty.json", "").string()};
+  EXPECT_THAT(refusal_of(2), HasSubstr("the files are empty"));
+  EXPECT_FALSE(fs::exists(dir_ / "out.h5.work"));
+  options_.inputs = {"-"};
+  EXPECT_THAT(refusal_of(2), HasSubstr("standard input"));
 }
 
 }  // namespace

@@ -70,9 +70,36 @@ TEST_F(RunsTest, MergedHaveEachTextOnceWithAllItsRatings) {
     paths.push_back(path(i));
   }
   for (const std::size_t buffer : {64U, 1000U, 1U << 20}) expect_all(paths, buffer);
-  merge_runs({paths[1], paths[3], paths[6]}, path(10), 4096);
-  merge_runs({paths[0], paths[2], path(10)}, path(11), 4096);
+  merge_runs({paths[1], paths[3], paths[6]}, {}, path(10), 4096);
+  merge_runs({paths[0], paths[2], path(10)}, {}, path(11), 4096);
   expect_all({path(11), paths[4], paths[5]}, 4096);
+}
+
+// What one process sends to another.
+TEST_F(RunsTest, PiecesOfThemAreRuns) {
+  Random random(5);
+  RunBuilder builder(kMemory);
+  add(builder, random, 400);
+  builder.write(path(0));
+  const std::string bytes = read_text(path(0));
+  std::vector<fs::path> pieces;
+  for (const SliceRange slices : {SliceRange{0, 100}, {100, 100}, {100, 101}, {101, kSlices}}) {
+    const RunPiece piece = RunReader(path(0), 0).piece(slices);
+    pieces.push_back(path(1 + static_cast<int>(pieces.size())));
+    write_atomically(pieces.back(),
+                     bytes.substr(piece.begin, piece.end - piece.begin) + piece.tail);
+  }
+  expect_all(pieces, 4096);
+}
+
+TEST_F(RunsTest, TextsMayCountSeveralTimes) {
+  RunBuilder builder(kMemory);
+  builder.add("a", 300, 3);
+  builder.add("a", 500, 1);
+  builder.add("a", 300, 2);
+  known_[{hash_of_text("a"), "a"}] = {{300, 5}, {500, 1}};
+  builder.write(path(0));
+  expect_all({path(0)}, 4096);
 }
 
 TEST_F(RunsTest, AreTheSameWhateverOrderTextsComeIn) {

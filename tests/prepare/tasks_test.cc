@@ -47,5 +47,25 @@ TEST(Tasks, ThatAreDoneSaySo) {
   EXPECT_TRUE(read_done(dir.path() / "a").is_null());
 }
 
+TEST(Tasks, ThatAreDoneAreNotDoneAgain) {
+  TempDir dir;
+  const auto name = [&](std::size_t task) { return dir.path() / std::to_string(task); };
+  std::vector<std::size_t> worked;
+  std::vector<std::size_t> skipped;
+  const Tasks tasks{4, name,
+                    [&](std::size_t task) {
+                      worked.push_back(task);
+                      return nlohmann::json(10 * task);
+                    },
+                    [&](std::size_t task) { skipped.push_back(task); }};
+  write_done(dir.path() / "2.json", 20);
+  const std::vector<nlohmann::json> expected = {0, 10, 20, 30};
+  EXPECT_EQ(finish_tasks(tasks, 1, false), expected);
+  EXPECT_EQ(worked, (std::vector<std::size_t>{0, 1, 3}));
+  EXPECT_EQ(skipped, (std::vector<std::size_t>{2}));
+  EXPECT_EQ(finish_tasks(tasks, 1, false), expected);
+  EXPECT_EQ(worked.size(), 3U);
+}
+
 }  // namespace
 }  // namespace paceline

@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "base/temp_dir.h"
+#include "prepare/word_lists.h"
 
 namespace paceline {
 namespace {
@@ -17,15 +18,34 @@ using testing::ElementsAre;
 
 const std::vector<std::string> kStops = {"the", "a", "extraordinarily"};
 
-TEST(WordTable, KnowsWordsThatAreStopped) {
+std::vector<std::uint32_t> numbers_of(WordTable& table, std::string_view text,
+                                      std::uint64_t times = 1) {
+  std::vector<std::uint32_t> numbers;
+  table.number(text, times, numbers);
+  return numbers;
+}
+
+TEST(WordTable, NumbersWordsAsTheyComeButForThoseThatAreStopped) {
   WordTable table(kStops, std::size_t{64} << 20);
-  EXPECT_EQ(table.count("the"), WordTable::Found::kStopped);
-  EXPECT_EQ(table.look("extraordinarily"), WordTable::Found::kStopped);
-  EXPECT_EQ(table.look("good"), WordTable::Found::kWord);
-  EXPECT_TRUE(table.empty());
-  EXPECT_EQ(table.count("good"), WordTable::Found::kWord);
-  EXPECT_EQ(table.look("good"), WordTable::Found::kWord);
-  EXPECT_FALSE(table.empty());
+  EXPECT_THAT(numbers_of(table, "the good extraordinarily bad a good"), ElementsAre(0, 1, 0));
+  EXPECT_THAT(numbers_of(table, "the a"), ElementsAre());
+  EXPECT_THAT(numbers_of(table, ""), ElementsAre());
+  EXPECT_THAT(numbers_of(table, "incomprehensible bad"), ElementsAre(2, 1));
+  EXPECT_EQ(table.words(), 3U);
+}
+
+TEST(WordTable, ListsWhatCountsAndWhatDoesNot) {
+  TempDir dir;
+  WordTable table(kStops, std::size_t{64} << 20);
+  numbers_of(table, "good better good", 2);
+  numbers_of(table, "best good", 0);
+  table.write(dir.path() / "list");
+  EXPECT_EQ(table.words(), 0U);
+  std::map<std::string, std::pair<std::uint64_t, std::uint32_t>> listed;
+  for_each_listed(dir.path() / "list", [&](const ListedWord& word) {
+    listed[std::string(word.word)] = {word.count, word.number};
+  });
+  EXPECT_EQ(listed, (decltype(listed){{"good", {4, 0}}, {"better", {2, 1}}, {"best", {0, 2}}}));
 }
 
 // Tables that are full go to disk, and counts come together again.
@@ -38,45 +58,21 @@ TEST(WordTable, CountsExactlyInLittleMemory) {
   const auto write = [&] {
     lists.push_back(dir.path() / fmt::format("{}.words", lists.size()));
     table.write(lists.back());
-    EXPECT_TRUE(table.empty());
   };
   for (int i = 0; i < 300'000; ++i) {
     const std::uint64_t number = random.below(1 + random.below(150'000));
     const std::string word = fmt::format("{}w{}", number % 3 == 0 ? "abcdefgh" : "", number);
-    table.count(word);
-    table.count("the");
+    numbers_of(table, "the " + word);
     ++known[word];
     if (table.full()) write();
   }
   write();
   EXPECT_GT(lists.size(), 2U);
-  auto expected = known.begin();
-  for_each_counted(lists, [&](std::string_view word, std::uint64_t count) {
-    ASSERT_NE(expected, known.end());
-    EXPECT_EQ(word, expected->first);
-    EXPECT_EQ(count, expected->second);
-    ++expected;
+  std::map<std::string, std::uint64_t> counted;
+  for_each_counted(lists, [&](const ListedWord& word) {
+    EXPECT_TRUE(counted.emplace(word.word, word.count).second);
   });
-  EXPECT_EQ(expected, known.end());
-}
-
-TEST(WordTotals, HaveTheMostFrequentFirstAndThenTheAlphabet) {
-  TempDir dir;
-  std::vector<fs::path> lists;
-  for (const char* text : {"d d d b c c a", "a e b"}) {
-    WordTable table({}, std::size_t{64} << 20);
-    for (const char* at = text; *at != '\0'; ++at) {
-      if (*at != ' ') table.count({at, 1});
-    }
-    lists.push_back(dir.path() / fmt::format("{}.words", lists.size()));
-    table.write(lists.back());
-  }
-  const WordTotals some = merge_words(lists, 3);
-  EXPECT_THAT(some.words, ElementsAre("d", "a", "b"));
-  EXPECT_EQ(some.different, 5U);
-  EXPECT_EQ(some.occurrences, 10U);
-  EXPECT_EQ(some.covered, 7U);
-  EXPECT_THAT(merge_words(lists, 99).words, ElementsAre("d", "a", "b", "c", "e"));
+  EXPECT_EQ(counted, known);
 }
 
 }  // namespace

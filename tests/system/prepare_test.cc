@@ -6,9 +6,7 @@
 #include <csignal>
 
 #include "base/file.h"
-#include "base/random.h"
-#include "base/temp_dir.h"
-#include "system/paceline_process.h"
+#include "system/prepare_run.h"
 
 namespace paceline {
 namespace {
@@ -16,31 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
-
-class PrepareRun : public testing::Test {
- protected:
-  // About 10 MB.
-  PrepareRun() {
-    Random random(6);
-    std::string text;
-    for (int i = 0; i < 40'000; ++i) {
-      text += fmt::format("{{\"overall\": {}, \"reviewText\": \"", 1 + random.below(5));
-      for (std::uint64_t words = 5 + random.below(40); words > 0; --words) {
-        text += fmt::format("word{} ", random.below(1 + random.below(3000)));
-      }
-      text += "\"}\n";
-    }
-    write_atomically(dir_ / "reviews.json", text);
-  }
-  std::vector<std::string> command(const std::string& output) const {
-    return {"prepare",  "reviews",         dir_.file("reviews.json"),
-            "--output", dir_.file(output), "--test-share",
-            "0.1",      "--threads",       "2"};
-  }
-  Result run(const std::string& output) { return paceline(dir_.path(), command(output)); }
-
-  TempDir dir_;
-};
+using testing::Not;
 
 TEST_F(PrepareRun, EndsWithASummary) {
   const Result result = run("out.h5");
@@ -78,6 +52,77 @@ TEST_F(PrepareRun, ThatIsInterruptedSaysHowToGoOn) {
   }
 }
 
+// What a shell, and Hadoop, would do.
+TEST_F(PrepareRun, InTwoHalvesGivesTheSame) {
+  ASSERT_EQ(run("whole.h5").code, 0);
+  const std::string program = PACELINE_BINARY;
+  const std::string pipe = fmt::format(
+      "'{0}' prepare reviews --as mapper < reviews.json 2> counters | LC_ALL=C sort | "
+      "'{0}' prepare reviews --as reducer > grouped && "
+      "'{0}' prepare reviews grouped --input-format grouped --output halves.h5 --test-share 0.1",
+      program);
+  ASSERT_EQ(run_shell(dir_.path(), pipe), 0);
+  EXPECT_THAT(read_text(dir_ / "counters"), HasSubstr("reporter:counter:paceline,reviews,40000"));
+  EXPECT_EQ(run_shell(dir_.path(),
+                      "h5diff whole.h5 halves.h5 /train && "
+                      "h5diff whole.h5 halves.h5 /test && "
+                      "h5diff whole.h5 halves.h5 /vocabulary"),
+            0);
+}
+
+// With its own libraries: h5py knows no class of ours.
+TEST_F(PrepareRun, IsReadByOthers) {
+  ASSERT_EQ(run("out.h5").code, 0);
+  write_atomically(dir_ / "look.py", R"(import h5py, json
+with h5py.File("out.h5") as file:
+    counts = json.loads(file.attrs["counts"])
+    ids, labels = file["train/ids"], file["train/labels"]
+    assert ids.dtype == "uint16" and ids.chunks == (1024, 100) and ids.compression == "gzip"
+    assert ids.shape == (counts["parts"]["train"]["rows"], 100) and labels.shape == ids.shape[:1]
+    assert sum(labels[:]) == counts["parts"]["train"]["positive"]
+    assert ids[:].max() == 3 + len(file["vocabulary"])
+    assert file["vocabulary"][0].decode().startswith("word")
+    assert "product" in [word.decode() for word in file["stop_words"]]
+)");
+  EXPECT_EQ(run_shell(dir_.path(), "/usr/bin/python3 look.py"), 0);
+  EXPECT_EQ(run_shell(dir_.path(), "h5dump -d /train/labels out.h5 > labels.txt"), 0);
+  EXPECT_THAT(read_text(dir_ / "labels.txt"), HasSubstr("H5T_STD_U8LE"));
+}
+
+// In a file system of its own, which is too small at first.
+TEST_F(PrepareRun, OnAFullDiskSaysSoAndGoesOnWhenThereIsRoom) {
+  fs::create_directory(dir_ / "small");
+  const auto on_disk = [&](const std::string& size) {
+    auto words = command("small/out.h5");
+    words.insert(words.end(), {"--work-dir", dir_.file("work")});
+    const std::string mount = fmt::format(
+        "cd '{}' && mount -t tmpfs -o size={} none small && \"$0\" \"$@\"; "
+        "code=$?; ls small; exit $code",
+        dir_.path().string(), size);
+    PacelineProcess process(dir_.path(), words, {"unshare", "-m", "sh", "-c", mount});
+    const int code = process.wait();
+    return Result{code, process.output()};
+  };
+  const Result full = on_disk("100k");
+  EXPECT_EQ(full.code, 3) << full.output;
+  EXPECT_THAT(full.output, HasSubstr("small/out.h5: No space left on device"));
+  EXPECT_THAT(full.output, Not(HasSubstr("out.h5\n")));
+  const Result enough = on_disk("100m");
+  EXPECT_EQ(enough.code, 0) << enough.output;
+  EXPECT_THAT(enough.output, AllOf(HasSubstr("going on"), HasSubstr("out.h5\n")));
+}
+
+// At a terminal, where nothing comes until somebody types.
+TEST_F(PrepareRun, ThatWaitsForAPipeIsInterrupted) {
+  const std::string held = fmt::format(
+      "cd '{}' && mkfifo pipe && exec 3<>pipe && exec \"$0\" \"$@\" < pipe", dir_.path().string());
+  PacelineProcess process(dir_.path(), {"prepare", "reviews", "-", "--output", "out.h5"},
+                          {"sh", "-c", held});
+  ASSERT_TRUE(eventually(20, [&] { return fs::exists(dir_ / "out.h5.work" / "manifest.json"); }));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130);
+}
+
 TEST_F(PrepareRun, WithoutInputOrRoomSaysSo) {
   const auto refused = [&](std::vector<std::string> words, int code, const char* says) {
     words.insert(words.begin(), {"prepare", "reviews"});
@@ -88,6 +133,8 @@ TEST_F(PrepareRun, WithoutInputOrRoomSaysSo) {
   const std::string input = dir_.file("reviews.json");
   refused({"nothing.json", "--output", dir_.file("x.h5")}, 3, "nothing.json");
   refused({input}, 2, "--output");
+  refused({"--output", dir_.file("x.h5")}, 2, "INPUT");
+  refused({input, "--as", "mapper", "--output", dir_.file("x.h5")}, 2, "--output");
   refused({input, "--output", dir_.file("x.h5"), "--cut", "middle"}, 2, "--cut");
   refused({input, "--output", dir_.file("x.h5"), "--memory", "10M"}, 2, "--memory");
   refused({input, "--output", "/dev/null/x.h5"}, 3, "/dev/null/x.h5");

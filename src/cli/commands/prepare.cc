@@ -13,6 +13,7 @@
 #include "cli/commands/commands.h"
 #include "cli/format.h"
 #include "prepare/stop_words.h"
+#include "prepare/streaming.h"
 
 namespace paceline {
 namespace {
@@ -25,6 +26,7 @@ constexpr const char* kReviewsExamples = R"(Examples:
   paceline prepare reviews 'part-*.json' --output r.h5 --test-share 0.1 --memory 4G
   paceline prepare reviews stars.tsv --output look.tsv --format tsv
   zcat all.gz | paceline prepare reviews - --output reviews.h5
+  mpirun -n 4 paceline prepare reviews part-*.json --output reviews.h5
   paceline train sentiment --data reviews --data-file reviews.h5
 )";
 
@@ -99,8 +101,7 @@ std::string length_plot(const std::vector<std::uint64_t>& lengths) {
     for (std::size_t k = 0; k < width; ++k) bar += "█";
     const std::string range = i + 1 == lengths.size() ? fmt::format("{}+", i * 10)
                                                       : fmt::format("{}–{}", i * 10, i * 10 + 9);
-    text += fmt::format("  {:>{}}  {} {}\n", range, 7 + range.size() - display_width(range), bar,
-                        format_count(lengths[i]));
+    text += fmt::format("  {:>7}  {} {}\n", range, bar, format_count(lengths[i]));
   }
   return text;
 }
@@ -156,8 +157,9 @@ void add_steps(CLI::App& command, PrepareReviewsOptions& options) {
   PrepareSettings& settings = options.prepare.settings;
   command
       .add_option("--input-format", options.input_format,
-                  "auto, json (a line each), csv or tsv [auto: by the first line]")
-      ->check(CLI::IsMember({"auto", "json", "csv", "tsv"}))
+                  "auto, json (a line each), csv, tsv, or grouped: what reducers have written "
+                  "[auto: by the first line]")
+      ->check(CLI::IsMember({"auto", "json", "csv", "tsv", "grouped"}))
       ->option_text("NAME");
   add_value(command, "--text-field", settings.fields.text,
             "field or column of the text [reviewText, text]", "NAME");
@@ -211,10 +213,10 @@ std::vector<std::string> read_vocabulary(const std::filesystem::path& file) {
 PrepareOptions settled(const PrepareReviewsOptions& given) {
   PrepareOptions options = given.prepare;
   PrepareSettings& settings = options.settings;
-  settings.format = given.input_format == "json"  ? ReviewFormat::kJson
-                    : given.input_format == "csv" ? ReviewFormat::kCsv
-                    : given.input_format == "tsv" ? ReviewFormat::kTsv
-                                                  : ReviewFormat::kAuto;
+  for (const ReviewFormat format : {ReviewFormat::kAuto, ReviewFormat::kJson, ReviewFormat::kCsv,
+                                    ReviewFormat::kTsv, ReviewFormat::kGrouped}) {
+    if (given.input_format == name_of(format)) settings.format = format;
+  }
   settings.duplicates = given.duplicates == "keep" ? Duplicates::kKeep : Duplicates::kGroup;
   settings.cut = given.cut == "start" ? TextCut::kStart : TextCut::kEnd;
   if (given.stop_words.empty()) {
@@ -226,6 +228,36 @@ PrepareOptions settled(const PrepareReviewsOptions& given) {
   options.format = given.format == "tsv" ? PrepareFormat::kTsv : PrepareFormat::kHdf5;
   options.memory = parse_bytes(given.memory);
   return options;
+}
+
+void run_streaming(const PrepareReviewsOptions& options, const PrepareOptions& prepare,
+                   const Session& session) {
+  const bool maps = options.as == "mapper";
+  if (!prepare.output.empty()) {
+    throw ConfigError("--as {} writes to standard output: leave out --output", options.as);
+  }
+  const std::vector<std::string> inputs =
+      prepare.inputs.empty() ? std::vector<std::string>{kStandardInput} : prepare.inputs;
+  PrepareSettings settings = prepare.settings;
+  if (!maps) settings.format = ReviewFormat::kGrouped;
+  StopFlag stop = false;
+  const SignalWatcher signals({SIGINT, SIGTERM}, [&stop](int) { stop = true; });
+  const std::vector<InputFile> files = find_inputs(inputs, settings.format, settings.fields);
+  const auto work = maps ? map_reviews : reduce_reviews;
+  write_counters(work(files, settings, stop, session.out), session.err);
+}
+
+std::unique_ptr<Fleet> find_fleet(StartedBy starter) {
+  switch (starter) {
+    case StartedBy::kUser:
+      return lone_process();
+    case StartedBy::kMpi:
+      return mpi_fleet();
+    case StartedBy::kOtherLaunch:
+      break;
+  }
+  throw ConfigError(
+      "srun has started several processes that do not know each other: use srun --mpi=pmix");
 }
 
 }  // namespace
@@ -241,16 +273,20 @@ void add_prepare_command(CLI::App& root, const CommandContext& context) {
       "order of the files. What was interrupted goes on with the same command.");
   command.footer(kReviewsExamples);
   auto options = options_of<PrepareReviewsOptions>(command, context);
-  command
-      .add_option("INPUT", options->prepare.inputs,
-                  "files, folders or patterns of JSON lines, CSV or TSV, each plain, gzip or zstd; "
-                  "'-' is standard input")
-      ->required();
-  command.add_option("--output", options->prepare.output, "the file to write")
-      ->option_text("FILE")
-      ->required();
+  command.add_option(
+      "INPUT", options->prepare.inputs,
+      "files, folders or patterns of JSON lines, CSV or TSV, each plain, gzip or zstd; "
+      "'-' is standard input");
+  command.add_option("--output", options->prepare.output, "the file to write")->option_text("FILE");
   command.add_option("--format", options->format, "of the output: hdf5, or tsv to look at [hdf5]")
       ->check(CLI::IsMember({"hdf5", "tsv"}))
+      ->option_text("NAME");
+  command
+      .add_option(
+          "--as", options->as,
+          "mapper or reducer: group reviews as Hadoop Streaming does, from standard input to "
+          "standard output")
+      ->check(CLI::IsMember({"mapper", "reducer"}))
       ->option_text("NAME");
   add_steps(command, *options);
   add_value(command, "--threads", options->prepare.threads, "how many [the cores there are]", "N");
@@ -265,17 +301,24 @@ void add_prepare_command(CLI::App& root, const CommandContext& context) {
 
 void run(const PrepareReviewsOptions& options, const Session& session) {
   const PrepareOptions prepare = settled(options);
+  if (!options.as.empty()) return run_streaming(options, prepare, session);
+  if (prepare.inputs.empty()) throw ConfigError("INPUT is missing: which files hold the reviews");
+  if (prepare.output.empty()) throw ConfigError("--output is missing: where to write the result");
+  const std::unique_ptr<Fleet> fleet = find_fleet(session.environment.started_by);
+  const bool first = fleet->rank() == 0;
   StopFlag stop = false;
   const SignalWatcher signals({SIGINT, SIGTERM}, [&stop](int) { stop = true; });
   nlohmann::json summary;
   try {
-    StepLine line(session, options.quiet || options.json);
-    summary = prepare_reviews(prepare, stop,
+    StepLine line(session, options.quiet || options.json || !first);
+    summary = prepare_reviews(prepare, *fleet, stop,
                               {[&line](const PrepareProgress& progress) { line.show(progress); },
                                [&line](const std::string& sentence) { line.note(sentence); }});
-  } catch (const Interrupted&) {
-    throw Interrupted("stopped; the same command goes on from here");
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kInterrupted) throw;
+    throw Interrupted(first ? "stopped; the same command goes on from here" : "");
   }
+  if (!first) return;
   if (options.json) {
     session.out << summary.dump() << "\n";
   } else {

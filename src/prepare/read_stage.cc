@@ -1,0 +1,112 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "prepare/stages.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMostPortion = 64'000'000;
+constexpr std::uint64_t kLeastPortion = 4'000'000;
+
+// All processes must cut the input in the same way, and go on as they have begun.
+std::uint64_t portion_bytes(const PrepareContext& context, std::uint64_t input_bytes) {
+  const std::uint64_t workers = context.options.threads * context.fleet.size();
+  const std::uint64_t allowed =
+      std::clamp(input_bytes / (4 * workers), kLeastPortion,
+                 std::min<std::uint64_t>(kMostPortion, context.thread_memory / 2));
+  const std::uint64_t wanted =
+      context.options.portion_bytes == 0 ? allowed : context.options.portion_bytes;
+  const std::uint64_t first = do_together(context.fleet, [&] {
+    return context.fleet.rank() == 0 ? context.folder.chosen("portion_bytes", wanted) : 0;
+  })[0];
+  do_together(context.fleet, [&]() -> Json {
+    if (context.folder.chosen("portion_bytes", first) == first) return {};
+    throw DataError("its folder is of another run: begin anew with --fresh");
+  });
+  return first;
+}
+
+// Every process gets its slices of the runs of all others.
+std::vector<fs::path> shuffle(const PrepareContext& context, std::vector<fs::path> runs) {
+  Fleet& fleet = context.fleet;
+  if (fleet.size() == 1) return runs;
+  const fs::path end = context.folder / "shuffled.json";
+  const auto place = [&](std::size_t from, std::size_t number) {
+    return context.folder / fmt::format("from-{}-{:06}.run", from, number);
+  };
+  Json received = read_done(end);
+  const auto everyone = do_together(fleet, [&]() -> Json { return !received.is_null(); });
+  if (std::ranges::find(everyone, Json(false)) != everyone.end()) {
+    do_together(fleet, [&]() -> Json {
+      std::vector<std::vector<FilePiece>> outgoing(fleet.size());
+      for (const fs::path& run : runs) {
+        const RunReader reader(run, 0);
+        for (std::size_t to = 0; to < fleet.size(); ++to) {
+          if (to == fleet.rank()) continue;
+          RunPiece piece = reader.piece(slices_of(to, fleet.size()));
+          outgoing[to].push_back({run, piece.begin, piece.end, std::move(piece.tail)});
+        }
+      }
+      received = Json::array();
+      for (const fs::path& path : fleet.exchange(outgoing, place)) {
+        received.push_back(path.filename().string());
+      }
+      write_done(end, received);
+      return {};
+    });
+  }
+  for (const Json& name : received) runs.push_back(context.folder / name.get<std::string>());
+  return runs;
+}
+
+}  // namespace
+
+SliceRange slices_of(std::size_t rank, std::size_t processes) {
+  return {rank * kSlices / processes, (rank + 1) * kSlices / processes};
+}
+
+ReadResult read_stage(const PrepareContext& context, const std::vector<InputFile>& files) {
+  std::uint64_t input_bytes = 0;
+  for (const InputFile& file : files) input_bytes += file.bytes;
+  const std::vector<Portion> all = cut_into_portions(files, portion_bytes(context, input_bytes));
+  std::vector<Portion> mine;
+  for (std::size_t i = context.fleet.rank(); i < all.size(); i += context.fleet.size()) {
+    mine.push_back(all[i]);
+  }
+  std::uint64_t my_bytes = 0;
+  for (const Portion& portion : mine) my_bytes += portion.end - portion.begin;
+  const auto name = [&](std::size_t i) { return context.folder / fmt::format("read-{:06}", i); };
+  ReadResult result;
+  const auto reports = do_together(context.fleet, [&] {
+    Ticker ticker(context.news, "reading", my_bytes, Ticker::Unit::kBytes);
+    const auto read = [&](std::size_t i) {
+      return to_json(read_portion({files[mine[i].file], mine[i], context.thread_memory, name(i),
+                                   ticker.done(), context.stop},
+                                  context.options.settings));
+    };
+    const auto skip = [&](std::size_t i) { ticker.done_before(mine[i].end - mine[i].begin); };
+    ReadReport sum;
+    const auto done =
+        finish_tasks({mine.size(), name, read, skip}, context.options.threads, context.stop);
+    for (std::size_t i = 0; i < done.size(); ++i) {
+      const ReadReport report = read_report(done[i]);
+      sum.add(report);
+      for (std::uint64_t k = 0; k < report.runs; ++k) {
+        result.runs.push_back(run_path(name(i), k));
+      }
+    }
+    return to_json(sum);
+  });
+  for (const Json& report : reports) result.all.add(read_report(report));
+  if (result.all.runs > 0) result.runs = shuffle(context, std::move(result.runs));
+  return result;
+}
+
+}  // namespace paceline

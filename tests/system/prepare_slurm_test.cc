@@ -1,0 +1,128 @@
+// `paceline prepare reviews` by several processes that a real Slurm starts: its controller and two
+// virtual nodes, all of them in a folder of the test.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "system/prepare_run.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// A program that runs until this ends.
+class Daemon {
+ public:
+  Daemon(const fs::path& log, const std::vector<std::string>& words) {
+    pid_ = ::fork();
+    if (pid_ != 0) return;
+    ::setpgid(0, 0);
+    const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ::dup2(out, STDOUT_FILENO);
+    ::dup2(out, STDERR_FILENO);
+    std::vector<char*> raw;
+    for (const std::string& word : words) raw.push_back(const_cast<char*>(word.c_str()));
+    raw.push_back(nullptr);
+    ::execvp(raw[0], raw.data());
+    ::_exit(127);
+  }
+  ~Daemon() {
+    ::kill(-pid_, SIGTERM);
+    int status = 0;
+    if (!eventually(5, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; })) {
+      ::kill(-pid_, SIGKILL);
+      ::waitpid(pid_, &status, 0);
+    }
+  }
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+ private:
+  pid_t pid_;
+};
+
+class PrepareBySlurm : public PrepareRun {
+ protected:
+  PrepareBySlurm() {
+    write_configuration();
+    daemons_.push_back(std::make_unique<Daemon>(
+        dir_ / "munged.out",
+        std::vector<std::string>{
+            "munged", "--foreground", "--force", "--key-file=" + file("munge.key"),
+            "--socket=" + file("munge.sock"), "--pid-file=" + file("munged.pid"),
+            "--log-file=" + file("munged.log"), "--seed-file=" + file("munge.seed")}));
+    eventually(20, [this] { return fs::exists(dir_ / "munge.sock"); });
+    ::setenv("SLURM_CONF", file("slurm.conf").c_str(), 1);
+    daemons_.push_back(std::make_unique<Daemon>(dir_ / "slurmctld.out",
+                                                std::vector<std::string>{"slurmctld", "-D"}));
+    for (const char* node : {"n1", "n2"}) {
+      daemons_.push_back(
+          std::make_unique<Daemon>(dir_ / (std::string(node) + ".out"),
+                                   std::vector<std::string>{"slurmd", "-D", "-N", node}));
+    }
+    EXPECT_TRUE(eventually(30, [this] {
+      return run_shell(dir_.path(), "test $(sinfo -h -N -t idle | wc -l) = 2 2>/dev/null") == 0;
+    })) << read_text(dir_ / "slurmctld.out");
+  }
+  ~PrepareBySlurm() override {
+    ::unsetenv("SLURM_CONF");
+    while (!daemons_.empty()) daemons_.pop_back();
+  }
+  std::string file(const std::string& name) const { return dir_.file(name); }
+
+  void write_configuration() {
+    ::chmod(dir_.path().c_str(), 0755);
+    write_atomically(dir_ / "munge.key", std::string(1024, 'k'));
+    ::chmod(file("munge.key").c_str(), 0600);
+    for (const char* name : {"state", "spool.n1", "spool.n2", "tmp.n1", "tmp.n2"}) {
+      fs::create_directory(dir_ / name);
+    }
+    write_atomically(
+        dir_ / "slurm.conf",
+        fmt::format("ClusterName=test\nSlurmctldHost=localhost(127.0.0.1)\n"
+                    "AuthType=auth/munge\nAuthInfo=socket={0}/munge.sock\nSlurmUser=root\n"
+                    "SlurmctldPort={1}\nStateSaveLocation={0}/state\nSlurmdSpoolDir={0}/spool.%n\n"
+                    "TmpFS={0}/tmp.%n\nSlurmctldPidFile={0}/slurmctld.pid\n"
+                    "SlurmdPidFile={0}/slurmd.%n.pid\nSlurmctldLogFile={0}/slurmctld.log\n"
+                    "SlurmdLogFile={0}/slurmd.%n.log\nProctrackType=proctrack/linuxproc\n"
+                    "TaskPlugin=task/none\nJobAcctGatherType=jobacct_gather/none\n"
+                    "SelectType=select/cons_tres\nSelectTypeParameters=CR_Core\n"
+                    "MpiDefault=none\nReturnToService=2\nSlurmdParameters=config_overrides\n"
+                    "CommunicationParameters=NoInAddrAny,NoCtldInAddrAny\n"
+                    "NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port={2} CPUs=4\n"
+                    "NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port={3} CPUs=4\n"
+                    "PartitionName=p Nodes=ALL Default=YES State=UP\n",
+                    dir_.path().string(), free_port(), free_port(), free_port()));
+  }
+  Result srun(std::vector<std::string> options, const std::vector<std::string>& words) {
+    options.insert(options.begin(), "srun");
+    PacelineProcess process(dir_.path(), words, options);
+    const int code = process.wait();
+    return {code, process.output()};
+  }
+
+  std::vector<std::unique_ptr<Daemon>> daemons_;
+};
+
+TEST_F(PrepareBySlurm, TheContentIsThatOfOneProcess) {
+  ASSERT_EQ(run("whole.h5").code, 0);
+  const Result result = srun({"--mpi=pmix", "-N2", "-n2"}, command("out.h5"));
+  ASSERT_EQ(result.code, 0) << result.output;
+  EXPECT_EQ(run_shell(dir_.path(), "h5diff whole.h5 out.h5"), 0);
+}
+
+TEST_F(PrepareBySlurm, ProcessesThatDoNotKnowEachOtherAreRefused) {
+  const Result result = srun({"-N2", "-n2"}, command("out.h5"));
+  EXPECT_EQ(result.code, 2) << result.output;
+  EXPECT_THAT(result.output, HasSubstr("srun --mpi=pmix"));
+  EXPECT_FALSE(fs::exists(dir_ / "out.h5"));
+}
+
+}  // namespace
+}  // namespace paceline
