@@ -56,13 +56,16 @@ NamedSettings named_by(const std::map<std::string, std::string>& flags) {
   return named;
 }
 
-// A file of prepared reviews knows how many words it has: better than a recipe.
+// A file of prepared reviews knows how many words it has, and which of its rows are read together:
+// better than a recipe.
 void adopt_prepared(const std::map<std::string, std::string>& flags, RunConfig& config) {
   if (config.data.name != "reviews" || flags.contains("resume")) return;
   const auto size = prepared_size(config.data.text);
   if (!size) return;
   if (!flags.contains("vocabulary")) config.data.text.vocabulary = size->vocabulary;
   if (!flags.contains("length")) config.data.text.length = size->length;
+  if (!flags.contains("order")) config.order.kind = OrderKind::kBlocks;
+  if (!flags.contains("order-block")) config.order.block = size->block;
 }
 
 }  // namespace

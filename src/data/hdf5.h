@@ -4,6 +4,7 @@
 
 #include <hdf5.h>
 
+#include <mutex>
 #include <utility>
 
 namespace paceline::hdf5 {
@@ -31,6 +32,20 @@ using Table = Handle<H5Dclose>;
 using Type = Handle<H5Tclose>;
 using Attribute = Handle<H5Aclose>;
 using Properties = Handle<H5Pclose>;
+
+// Held by whoever calls the library, which need not have been built for threads. Whoever holds it
+// may take it again.
+class Alone {
+ public:
+  Alone() : lock_(mutex()) {}
+
+ private:
+  static std::recursive_mutex& mutex() {
+    static std::recursive_mutex one;
+    return one;
+  }
+  std::lock_guard<std::recursive_mutex> lock_;
+};
 
 // The library would write its own words to the terminal.
 inline void be_quiet() {

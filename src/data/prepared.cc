@@ -103,20 +103,19 @@ struct PreparedReviews::Impl {
     return static_cast<std::uint32_t>(ids[1]);
   }
 
-  template <typename Number>
-  std::vector<Number> read(const Table& table, hid_t type, std::vector<hsize_t> first,
-                           std::vector<hsize_t> count, const std::string& name) const {
-    std::size_t size = 1;
-    for (const hsize_t n : count) size *= n;
-    std::vector<Number> values(size);
+  std::vector<std::int32_t> read_labels(const Table& table, Range rows,
+                                        const std::string& part) const {
+    const hsize_t first = rows.begin;
+    const hsize_t count = rows.size();
+    std::vector<std::int32_t> labels(count);
     const Space chosen(H5Dget_space(table));
-    H5Sselect_hyperslab(chosen, H5S_SELECT_SET, first.data(), nullptr, count.data(), nullptr);
-    const Space memory(H5Screate_simple(static_cast<int>(count.size()), count.data(), nullptr));
-    if (H5Dread(table, type, memory, chosen, H5P_DEFAULT, values.data()) < 0) {
-      refuse(fmt::format("rows from {} on of '{}' cannot be read: the file is damaged", first[0],
-                         name));
+    H5Sselect_hyperslab(chosen, H5S_SELECT_SET, &first, nullptr, &count, nullptr);
+    const Space memory(H5Screate_simple(1, &count, nullptr));
+    if (H5Dread(table, H5T_NATIVE_INT32, memory, chosen, H5P_DEFAULT, labels.data()) < 0) {
+      refuse(fmt::format("rows {} to {} of '{}/labels' cannot be read: the file is damaged", first,
+                         rows.end - 1, part));
     }
-    return values;
+    return labels;
   }
 };
 
@@ -128,6 +127,7 @@ bool PreparedReviews::is_one(const std::filesystem::path& file) {
 }
 
 PreparedReviews::PreparedReviews(const std::filesystem::path& file) {
+  const hdf5::Alone alone;
   hdf5::be_quiet();
   impl_ = std::make_unique<Impl>(
       Impl{file, File(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)), {}, 0});
@@ -142,7 +142,10 @@ PreparedReviews::PreparedReviews(const std::filesystem::path& file) {
   }
 }
 
-PreparedReviews::~PreparedReviews() = default;
+PreparedReviews::~PreparedReviews() {
+  const hdf5::Alone alone;
+  impl_.reset();
+}
 
 std::uint32_t PreparedReviews::length() const {
   return impl_->length;
@@ -157,45 +160,39 @@ Vocabulary PreparedReviews::vocabulary() const {
 }
 
 std::uint64_t PreparedReviews::examples(PreparedPart part) const {
+  const hdf5::Alone alone;
   const std::string name = kPartNames[static_cast<std::size_t>(part)];
   return impl_->has(name) ? shape_of(impl_->open(name + "/labels"))[0] : 0;
 }
 
-void PreparedReviews::for_each(PreparedPart part, const Visit& visit) const {
-  constexpr std::uint64_t kRows = 4096;
+std::vector<bool> PreparedReviews::labels(PreparedPart part) const {
+  constexpr std::uint64_t kAtOnce = 1 << 20;
+  const hdf5::Alone alone;
   const std::string name = kPartNames[static_cast<std::size_t>(part)];
-  const std::uint64_t count = examples(part);
-  if (count == 0) return;
-  const Table ids = impl_->open(name + "/ids");
-  const Table labels = impl_->open(name + "/labels");
-  const auto end = static_cast<std::int32_t>(numbers());
-  for (std::uint64_t first = 0; first < count; first += kRows) {
-    const std::uint64_t rows = std::min(kRows, count - first);
-    const auto tokens = impl_->read<std::int32_t>(ids, H5T_NATIVE_INT32, {first, 0},
-                                                  {rows, impl_->length}, name + "/ids");
-    const auto truth =
-        impl_->read<std::int32_t>(labels, H5T_NATIVE_INT32, {first}, {rows}, name + "/labels");
-    for (std::uint64_t i = 0; i < rows; ++i) {
-      auto row = std::span(tokens).subspan(i * impl_->length, impl_->length);
-      for (const std::int32_t token : row) {
-        if (token >= 0 && token < end) continue;
-        impl_->refuse(fmt::format("row {} of '{}/ids' has the number {}, and there are {} words",
-                                  first + i, name, token, impl_->words.size()));
-      }
-      if (truth[i] != 0 && truth[i] != 1) {
+  std::vector<bool> labels(examples(part));
+  if (labels.empty()) return labels;
+  const Table table = impl_->open(name + "/labels");
+  for (std::uint64_t first = 0; first < labels.size(); first += kAtOnce) {
+    const Range rows{first, std::min<std::uint64_t>(first + kAtOnce, labels.size())};
+    const std::vector<std::int32_t> some = impl_->read_labels(table, rows, name);
+    for (std::uint64_t i = 0; i < some.size(); ++i) {
+      if (some[i] != 0 && some[i] != 1) {
         impl_->refuse(
-            fmt::format("label {} of '{}' is {}, and must be 0 or 1", first + i, name, truth[i]));
+            fmt::format("label {} of '{}' is {}, and must be 0 or 1", first + i, name, some[i]));
       }
-      const auto padding = std::ranges::find(row, Vocabulary::kPadding);
-      if (std::any_of(padding, row.end(), [](std::int32_t token) { return token != 0; })) {
-        impl_->refuse(
-            fmt::format("row {} of '{}/ids' has words behind its padding, which goes "
-                        "to the end",
-                        first + i, name));
-      }
-      visit(row.first(static_cast<std::size_t>(padding - row.begin())), truth[i]);
+      labels[first + i] = some[i] == 1;
     }
   }
+  return labels;
+}
+
+std::unique_ptr<PreparedIds> PreparedReviews::ids(PreparedPart part) const {
+  return std::make_unique<PreparedIds>(
+      impl_->path, std::string(kPartNames[static_cast<std::size_t>(part)]) + "/ids");
+}
+
+std::uint64_t PreparedReviews::block_rows() const {
+  return ids(PreparedPart::kTrain)->table().block_rows;
 }
 
 }  // namespace paceline

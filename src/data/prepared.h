@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <memory>
-#include <span>
+#include <vector>
 
+#include "data/prepared_ids.h"
 #include "data/words.h"
 
 namespace paceline {
@@ -29,9 +29,9 @@ class PreparedReviews {
   Vocabulary vocabulary() const;
   std::uint64_t examples(PreparedPart part) const;  // 0 when there is no such part
 
-  // Every review of a part in its order, without its padding.
-  using Visit = std::function<void(std::span<const std::int32_t> tokens, std::int32_t label)>;
-  void for_each(PreparedPart part, const Visit& visit) const;
+  std::vector<bool> labels(PreparedPart part) const;          // whether a review is positive
+  std::unique_ptr<PreparedIds> ids(PreparedPart part) const;  // may outlive this
+  std::uint64_t block_rows() const;                           // of the training part
 
  private:
   struct Impl;

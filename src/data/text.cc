@@ -5,10 +5,9 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/random.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "data/prepared.h"
+#include "data/prepared_dataset.h"
 #include "data/text_source.h"
 
 namespace paceline {
@@ -41,35 +40,8 @@ std::vector<Vocabulary> count_words(TextKind kind, const TextOptions& options,
   return vocabularies;
 }
 
-DatasetInfo info_of(TextKind kind, const TextOptions& options, const std::string& name,
-                    std::uint64_t examples, std::uint64_t memory) {
-  const bool pairs = kind == TextKind::kSentences;
-  DatasetInfo info;
-  info.name = name;
-  info.examples = examples;
-  info.width = (options.length + 1) * sizeof(std::int32_t) * (pairs ? 2 : 1);
-  info.classes = pairs ? static_cast<std::int32_t>(options.vocabulary) : 2;
-  info.memory_bytes = memory;
-  info.text = {pairs ? 2U : 1U, options.length, options.vocabulary};
-  return info;
-}
-
 class TextDataset final : public Dataset {
  public:
-  // Of reviews that are numbers already.
-  TextDataset(const TextOptions& options, Split split, std::uint64_t limit, const std::string& name)
-      : kind_(TextKind::kReviews), options_(options) {
-    for_each_prepared(options, split, limit,
-                      [&](std::span<const std::int32_t> tokens, std::int32_t label) {
-                        starts_.push_back(tokens_.size());
-                        tokens_.push_back(0);
-                        tokens_.insert(tokens_.end(), tokens.begin(), tokens.end());
-                        end_sequence(starts_.back());
-                        labels_.push_back(label);
-                      });
-    settle(name);
-  }
-
   // Of lines of text alone.
   TextDataset(TextKind kind, const TextOptions& options, const fs::path& file,
               const std::vector<Vocabulary>& vocabularies)
@@ -82,7 +54,7 @@ class TextDataset final : public Dataset {
       if (kind == TextKind::kSentences) tokens_.push_back(0);
     }
     labels_.resize(starts_.size());
-    info_ = info_of(kind, options, file.string(), starts_.size(), 0);
+    info_ = text_info(kind, options, file.string(), starts_.size(), 0);
   }
 
   TextDataset(TextKind kind, const TextOptions& options, const TextSource& source,
@@ -98,15 +70,11 @@ class TextDataset final : public Dataset {
     settle(name);
   }
 
-  // What makes every label weigh as much as any other.
   void balance() {
-    std::array<double, 2> counts{};
+    std::array<std::uint64_t, 2> counts{};
     for (const std::int32_t label : labels_) ++counts[static_cast<std::size_t>(label)];
-    for (std::size_t label = 0; label < 2; ++label) {
-      if (counts[label] == 0) throw DataError("{} has no example of label {}", info_.name, label);
-      weights_.push_back(
-          static_cast<float>(static_cast<double>(labels_.size()) / (2 * counts[label])));
-    }
+    const auto weights = balanced_weights(counts, info_.name);
+    weights_.assign(weights.begin(), weights.end());
   }
 
   const DatasetInfo& info() const override { return info_; }
@@ -155,8 +123,8 @@ class TextDataset final : public Dataset {
 
   void settle(const std::string& name) {
     tokens_.shrink_to_fit();
-    info_ = info_of(kind_, options_, name, starts_.size(),
-                    tokens_.size() * sizeof(std::int32_t) + starts_.size() * 12);
+    info_ = text_info(kind_, options_, name, starts_.size(),
+                      tokens_.size() * sizeof(std::int32_t) + starts_.size() * 12);
   }
 
   TextKind kind_;
@@ -179,54 +147,45 @@ std::span<const std::int32_t> sequence_of(const std::uint8_t* row, std::size_t n
 std::optional<PreparedSize> prepared_size(const TextOptions& options) {
   if (!PreparedReviews::is_one(options.file)) return std::nullopt;
   const PreparedReviews file(options.file);
-  return PreparedSize{file.numbers(), file.length()};
+  return PreparedSize{file.numbers(), file.length(), file.block_rows()};
 }
 
 std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, Split split,
                                     std::uint64_t limit, const std::string& name,
                                     const fs::path& words) {
-  if (split == Split::kTest && !is_prepared(kind, options, split)) {
+  if (is_prepared(kind, options, split)) return open_prepared(options, split, limit, name);
+  if (split == Split::kTest) {
     const TextSource testing(kind, options, Split::kTest, 0);
     const auto vocabularies =
         words.empty() ? vocabularies_of(kind, options, limit) : read_vocabularies(kind, words);
     return std::make_unique<TextDataset>(kind, options, testing, vocabularies, name);
   }
-  std::unique_ptr<TextDataset> dataset;
-  if (is_prepared(kind, options, split)) {
-    dataset = std::make_unique<TextDataset>(options, split, limit, name);
-  } else {
-    const TextSource training(kind, options, Split::kTrain, limit);
-    const auto vocabularies = count_words(kind, options, training);
-    dataset = std::make_unique<TextDataset>(kind, options, training, vocabularies, name);
-  }
-  if (options.balanced && split == Split::kTrain) dataset->balance();
+  const TextSource training(kind, options, Split::kTrain, limit);
+  const auto vocabularies = count_words(kind, options, training);
+  auto dataset = std::make_unique<TextDataset>(kind, options, training, vocabularies, name);
+  if (options.balanced) dataset->balance();
   return dataset;
 }
 
 DatasetInfo estimate_texts(TextKind kind, const TextOptions& options, Split split,
                            std::uint64_t limit, const std::string& name) {
-  std::uint64_t examples = 0;
-  std::uint64_t bytes = 0;
+  DatasetInfo info;
   if (is_prepared(kind, options, split)) {
-    for_each_prepared(options, split, limit,
-                      [&](std::span<const std::int32_t> tokens, std::int32_t) {
-                        ++examples;
-                        bytes += 16 + tokens.size_bytes();
-                      });
+    info = estimate_prepared(options, split, limit, name);
   } else {
+    std::uint64_t examples = 0;
+    std::uint64_t bytes = 0;
     TextSource(kind, options, split, limit).for_each([&](const TextLine& line) {
       ++examples;
       bytes +=
           12 + sizeof(std::int32_t) * std::min<std::size_t>(options.length, line.second.size() / 5);
     });
+    info = text_info(kind, options, name, examples, bytes);
   }
-  if (examples == 0) {
-    throw DataError(
-        "{} has no example: {} is empty", name,
-        (split == Split::kTest && !options.test_file.empty() ? options.test_file : options.file)
-            .string());
+  if (info.examples == 0) {
+    throw DataError("{} has no example: {} is empty", name, file_of(options, split).string());
   }
-  return info_of(kind, options, name, examples, bytes);
+  return info;
 }
 
 std::unique_ptr<Dataset> number_lines(TextKind kind, const TextOptions& options,

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "data/dataset.h"
+#include "data/order.h"
 #include "data/words.h"
 
 namespace paceline {
@@ -36,12 +37,14 @@ struct TextOptions {
   std::uint32_t length = 100;         // tokens of a text, at most
   TextCut cut = TextCut::kEnd;
   bool balanced = false;  // examples of rare labels weigh more, so that all labels weigh the same
+  OrderOptions order;     // in which prepared reviews will be read: see prepared_dataset.h
 };
 
-// What a prepared file says of its words; nothing when it is a file of texts.
+// What a prepared file says of its words and rows; nothing when it is a file of texts.
 struct PreparedSize {
   std::uint32_t vocabulary = 0;
   std::uint32_t length = 0;
+  std::uint64_t block = 0;  // rows that are read together
 };
 std::optional<PreparedSize> prepared_size(const TextOptions& options);
 

@@ -4,35 +4,13 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "base/random.h"
-#include "base/units.h"
 #include "data/gzip.h"
+#include "data/prepared.h"
 
 namespace paceline {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t kSampleSeed = 1;
-
-const fs::path& file_of(const TextOptions& options, Split split) {
-  return split == Split::kTest && !options.test_file.empty() ? options.test_file : options.file;
-}
-
-// Calls `each` with a visit that hands some of what it is given on to `visit`: all, or a random
-// sample of `limit`, always the same one (Knuth's selection sampling).
-template <typename Each, typename Visit>
-void for_each_sampled(std::uint64_t limit, const Each& each, const Visit& visit) {
-  if (limit == 0) return each(visit);
-  std::uint64_t left = 0;
-  each([&left](const auto&...) { ++left; });
-  Random random(kSampleSeed);
-  each([&](const auto&... item) {
-    if (random.below(left--) >= limit) return;
-    --limit;
-    visit(item...);
-  });
-}
 
 std::string_view take(std::string_view& rest, char separator) {
   const std::size_t end = std::min(rest.find(separator), rest.size());
@@ -41,21 +19,45 @@ std::string_view take(std::string_view& rest, char separator) {
   return taken;
 }
 
-void for_each_of_split(const PreparedReviews& file, const TextOptions& options, Split split,
-                       const PreparedReviews::Visit& visit) {
-  if (split == Split::kTest && file.examples(PreparedPart::kTest) > 0) {
-    return file.for_each(PreparedPart::kTest, visit);
-  }
-  const bool cut = options.test_file.empty() && file.examples(PreparedPart::kTest) == 0;
-  file.for_each(PreparedPart::kTrain, [&](std::span<const std::int32_t> tokens,
-                                          std::int32_t label) {
-    const std::string_view key(reinterpret_cast<const char*>(tokens.data()), tokens.size_bytes());
-    if (cut && is_for_test(key, options.test_share) != (split == Split::kTest)) return;
-    visit(tokens, label);
-  });
+}  // namespace
+
+const fs::path& file_of(const TextOptions& options, Split split) {
+  return split == Split::kTest && !options.test_file.empty() ? options.test_file : options.file;
 }
 
-}  // namespace
+bool is_prepared(TextKind kind, const TextOptions& options, Split split) {
+  return kind == TextKind::kReviews && PreparedReviews::is_one(file_of(options, split));
+}
+
+DatasetInfo text_info(TextKind kind, const TextOptions& options, const std::string& name,
+                      std::uint64_t examples, std::uint64_t memory) {
+  const bool pairs = kind == TextKind::kSentences;
+  DatasetInfo info;
+  info.name = name;
+  info.examples = examples;
+  info.width = (options.length + 1) * sizeof(std::int32_t) * (pairs ? 2 : 1);
+  info.classes = pairs ? static_cast<std::int32_t>(options.vocabulary) : 2;
+  info.memory_bytes = memory;
+  info.text = {pairs ? 2U : 1U, options.length, options.vocabulary};
+  return info;
+}
+
+std::array<float, 2> balanced_weights(const std::array<std::uint64_t, 2>& counts,
+                                      const std::string& name) {
+  std::array<float, 2> weights{};
+  for (std::size_t label = 0; label < 2; ++label) {
+    if (counts[label] == 0) throw DataError("{} has no example of label {}", name, label);
+    weights[label] = static_cast<float>(static_cast<double>(counts[0] + counts[1]) /
+                                        (2 * static_cast<double>(counts[label])));
+  }
+  return weights;
+}
+
+bool Sample::takes() {
+  if (random_.below(left_--) >= limit_) return false;
+  --limit_;
+  return true;
+}
 
 std::string read_all(const fs::path& path) {
   GzipReader file(path);
@@ -85,7 +87,13 @@ void TextSource::for_each(const Visit& visit) const {
       if (belongs(line)) visit_one(line);
     });
   };
-  for_each_sampled(limit_, each, visit);
+  if (limit_ == 0) return each(visit);
+  std::uint64_t all = 0;
+  each([&all](const TextLine&) { ++all; });
+  Sample sample(all, limit_);
+  each([&](const TextLine& line) {
+    if (sample.takes()) visit(line);
+  });
 }
 
 void TextSource::for_each_line(const Visit& visit) const {
@@ -125,30 +133,6 @@ std::int32_t TextSource::label_of(const TextLine& line) const {
 
 void TextSource::refuse(const TextLine& line, const std::string& reason) const {
   throw DataError("{}, line {}: {}", path_.string(), line.number, reason);
-}
-
-bool is_prepared(TextKind kind, const TextOptions& options, Split split) {
-  return kind == TextKind::kReviews && PreparedReviews::is_one(file_of(options, split));
-}
-
-void for_each_prepared(const TextOptions& options, Split split, std::uint64_t limit,
-                       const PreparedReviews::Visit& visit) {
-  const fs::path& path = file_of(options, split);
-  const PreparedReviews file(path);
-  if (file.numbers() > options.vocabulary) {
-    throw DataError("{} has {} numbers for words: set --vocabulary to no less", path.string(),
-                    format_count(file.numbers()));
-  }
-  if (path != options.file &&
-      (!PreparedReviews::is_one(options.file) ||
-       PreparedReviews(options.file).vocabulary().words() != file.vocabulary().words())) {
-    throw DataError("{} and {} number different words: prepare both together",
-                    options.file.string(), path.string());
-  }
-  const auto each = [&](const PreparedReviews::Visit& visit_one) {
-    for_each_of_split(file, options, split, visit_one);
-  };
-  for_each_sampled(split == Split::kTest ? 0 : limit, each, visit);
 }
 
 }  // namespace paceline

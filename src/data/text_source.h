@@ -3,20 +3,46 @@
 // A limit takes a sample of the file: files of texts are often sorted by label.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <string>
 #include <string_view>
 
+#include "base/random.h"
 #include "data/dataset.h"
-#include "data/prepared.h"
 #include "data/text.h"
 
 namespace paceline {
 
 // All of a file, gzipped or not.
 std::string read_all(const std::filesystem::path& path);
+
+// The file that a split is read from, and whether it is one of reviews that are numbers already.
+const std::filesystem::path& file_of(const TextOptions& options, Split split);
+bool is_prepared(TextKind kind, const TextOptions& options, Split split);
+
+DatasetInfo text_info(TextKind kind, const TextOptions& options, const std::string& name,
+                      std::uint64_t examples, std::uint64_t memory);
+
+// What makes every label weigh as much as any other. Throws DataError when there is none of one.
+std::array<float, 2> balanced_weights(const std::array<std::uint64_t, 2>& counts,
+                                      const std::string& name);
+
+// Chooses `limit` of `all` that it is asked for one after the other, always the same ones (Knuth's
+// selection sampling).
+class Sample {
+ public:
+  Sample(std::uint64_t all, std::uint64_t limit) : left_(all), limit_(limit) {}
+  bool takes();
+
+ private:
+  static constexpr std::uint64_t kSeed = 1;
+  std::uint64_t left_;
+  std::uint64_t limit_;
+  Random random_{kSeed};
+};
 
 // One line, cut at its first tabs.
 struct TextLine {
@@ -50,10 +76,5 @@ class TextSource {
   std::filesystem::path path_;
   std::string text_;
 };
-
-// The same for reviews that are numbers already.
-bool is_prepared(TextKind kind, const TextOptions& options, Split split);
-void for_each_prepared(const TextOptions& options, Split split, std::uint64_t limit,
-                       const PreparedReviews::Visit& visit);
 
 }  // namespace paceline

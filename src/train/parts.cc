@@ -12,6 +12,17 @@
 #include "train/start.h"
 
 namespace paceline {
+namespace {
+
+// With what a run decides about reading them.
+DataOptions training_data(const RunConfig& config) {
+  DataOptions options = config.data;
+  options.images.seed = config.seed;
+  options.text.order = config.order;
+  return options;
+}
+
+}  // namespace
 
 std::unique_ptr<Model> make_model(const RunConfig& config, const DatasetInfo& data) {
   auto model = make_model(ModelSetup{config.model, data, config.seed, config.run_dir});
@@ -22,8 +33,7 @@ std::unique_ptr<Model> make_model(const RunConfig& config, const DatasetInfo& da
 }
 
 std::unique_ptr<Dataset> open_training(const RunConfig& config) {
-  DataOptions options = config.data;
-  options.images.seed = config.seed;
+  const DataOptions options = training_data(config);
   if (exchanges_rows(config)) {
     return make_rows_dataset(open_rows(options, Split::kTrain), options.limit, "rows/train",
                              RowKeys::kPlaces);
@@ -55,7 +65,7 @@ void check_batch(const RunConfig& config, const DatasetInfo& data) {
 }
 
 RunParts make_parts(const RunConfig& config) {
-  return make_parts(config, estimate_dataset(config.data, Split::kTrain));
+  return make_parts(config, estimate_dataset(training_data(config), Split::kTrain));
 }
 
 RunParts make_parts(const RunConfig& config, const DatasetInfo& data) {

@@ -5,6 +5,7 @@
 
 #include "cli/recipe.h"
 #include "cli_testing.h"
+#include "data/prepared_file.h"
 
 namespace paceline {
 namespace {
@@ -41,6 +42,29 @@ TEST_F(Resolve, FlagsOverrideTheRecipeWhichOverridesTheDefaults) {
 
 TEST_F(Resolve, TheOrderOfExamplesFollowsTheSeed) {
   EXPECT_EQ(with("small", {{"seed", "17"}}).order.seed, 17U);
+}
+
+TEST_F(Resolve, PreparedReviewsAreReadInBlocksUnlessSaidOtherwise) {
+  const std::string file = folder_.file("reviews.h5");
+  PreparedFile(file)
+      .version(1)
+      .words({"good"})
+      .layout({.chunk_rows = 2048})
+      .part("train", 3, {4, 0, 0, 4, 4, 0}, {1, 0});
+  folder_.write("recipes/texts.toml",
+                "schema = 1\ndata = \"reviews\"\nvocabulary = 90\nlength = 70\nmodel = "
+                "\"sentiment\"\n");
+  const RunConfig config = with("texts", {{"data-file", file}});
+  EXPECT_EQ(config.data.text.vocabulary, 5U);
+  EXPECT_EQ(config.data.text.length, 3U);
+  EXPECT_EQ(config.order.kind, OrderKind::kBlocks);
+  EXPECT_EQ(config.order.block, 2048U);
+  EXPECT_EQ(with("texts", {{"data-file", file}, {"order-window", "3"}}).order.window, 3U);
+  EXPECT_EQ(with("texts", {{"data-file", file}, {"order", "blocks"}}).order.block, 2048U);
+  EXPECT_EQ(with("texts", {{"data-file", file}, {"order-block", "7"}}).order.block, 7U);
+  EXPECT_EQ(with("texts", {{"data-file", file}, {"order", "full"}}).order.kind, OrderKind::kFull);
+  const auto lines = folder_.write("reviews.tsv", "1\tgood\n");
+  EXPECT_EQ(with("texts", {{"data-file", lines.string()}}).order.kind, OrderKind::kFull);
 }
 
 TEST_F(Resolve, DataIsInTheCacheUnlessSaidOtherwise) {

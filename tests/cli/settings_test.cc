@@ -26,7 +26,8 @@ auto fields(const RunConfig& config) {
                memory_limit, log_level] = config;
   const auto& [data_name, data_dir, data_limit, data_classes, synthetic, text, images, rows] = data;
   const auto& [s_examples, s_test_examples, s_width, s_image, s_classes, s_seed] = synthetic;
-  const auto& [t_file, t_test_file, t_test_share, vocabulary, length, cut, balanced] = text;
+  const auto& [t_file, t_test_file, t_test_share, vocabulary, length, cut, balanced, t_order] =
+      text;
   const auto& [image_size, augment, image_seed] = images;
   const auto& [row_format, most_bad, cache_dir] = rows;
   const auto& [format, labels, bits] = row_format;
@@ -39,6 +40,7 @@ auto fields(const RunConfig& config) {
   const auto& [depth, threads] = loader;
   std::ignore = order_seed;  // follows `seed`, see resolve.h
   std::ignore = image_seed;  // so does this, see train/parts.h
+  std::ignore = t_order;     // follows `order`, see there
   return std::make_tuple(
       std::make_tuple(recipe, model_name, dropout, embedding, hidden, rnn, trained, precision, loss,
                       device, compute_threads, pin, seed, batch, tile, epochs, clip, nonfinite,
@@ -77,7 +79,8 @@ RunConfig unusual() {
                  .vocabulary = 123,
                  .length = 45,
                  .cut = TextCut::kStart,
-                 .balanced = true};
+                 .balanced = true,
+                 .order = {}};
   c.data.images = {.size = 33, .augment = true};
   c.data.rows = {
       .format = {RowFormat::kVw, RowTarget::kNumber, 19}, .most_bad = 21, .cache_dir = "/tmp/rows"};
