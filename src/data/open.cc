@@ -118,10 +118,7 @@ std::shared_ptr<const RowCache> open_rows(const DataOptions& options, Split spli
 
 void write_vocabularies(const DataOptions& options, const fs::path& folder) {
   const TextKind kind = text_kind(options);
-  const auto vocabularies = vocabularies_of(kind, text_files(options), options.limit);
-  for (std::size_t i = 0; i < vocabularies.size(); ++i) {
-    write_atomically(folder / vocabulary_name(kind, i), join(vocabularies[i].words(), "\n") + "\n");
-  }
+  write_vocabularies(kind, vocabularies_of(kind, text_files(options), options.limit), folder);
 }
 
 void write_classes(const DataOptions& options, const fs::path& folder) {

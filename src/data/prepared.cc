@@ -39,6 +39,7 @@ struct PreparedReviews::Impl {
   std::filesystem::path path;
   File file;
   std::vector<std::string> words;
+  std::vector<std::string> stop_words;
   std::uint32_t length = 0;
 
   [[noreturn]] void refuse(const std::string& reason) const {
@@ -72,23 +73,27 @@ struct PreparedReviews::Impl {
                                       version, kPreparedVersion));
   }
 
-  void read_words() {
-    const Table table = open("vocabulary");
+  std::vector<std::string> read_words(const std::string& name) const {
+    const Table table = open(name);
     const Type type(H5Dget_type(table));
     const auto shape = shape_of(table);
     if (shape.size() != 1 || H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0) {
-      refuse("'vocabulary' is not a list of words of a fixed size");
+      refuse(fmt::format("'{}' is not a list of words of a fixed size", name));
     }
     const std::size_t width = H5Tget_size(type);
-    if (shape[0] > kMostWords || width > kLongestWord) refuse("'vocabulary' is too large");
+    if (shape[0] > kMostWords || width > kLongestWord) {
+      refuse(fmt::format("'{}' is too large", name));
+    }
     std::vector<char> text(width * shape[0]);
     if (!text.empty() && H5Dread(table, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, text.data()) < 0) {
-      refuse("'vocabulary' cannot be read: the file is damaged");
+      refuse(fmt::format("'{}' cannot be read: the file is damaged", name));
     }
+    std::vector<std::string> found;
     for (std::size_t i = 0; i < shape[0]; ++i) {
       const char* word = text.data() + i * width;
-      words.emplace_back(word, std::find(word, word + width, '\0'));
+      found.emplace_back(word, std::find(word, word + width, '\0'));
     }
+    return found;
   }
 
   std::uint32_t length_of(const std::string& part) const {
@@ -130,10 +135,11 @@ PreparedReviews::PreparedReviews(const std::filesystem::path& file) {
   const hdf5::Alone alone;
   hdf5::be_quiet();
   impl_ = std::make_unique<Impl>(
-      Impl{file, File(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)), {}, 0});
+      Impl{file, File(H5Fopen(file.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT)), {}, {}, 0});
   if (!impl_->file.valid()) impl_->refuse("cannot be opened: not an HDF5 file, or a damaged one");
   impl_->check_version();
-  impl_->read_words();
+  impl_->words = impl_->read_words("vocabulary");
+  if (impl_->has("stop_words")) impl_->stop_words = impl_->read_words("stop_words");
   impl_->length = impl_->length_of("train");
   for (const char* part : kPartNames) {
     if (impl_->has(part) && impl_->length_of(part) != impl_->length) {
@@ -156,7 +162,7 @@ std::uint32_t PreparedReviews::numbers() const {
 }
 
 Vocabulary PreparedReviews::vocabulary() const {
-  return Vocabulary(impl_->words);
+  return Vocabulary(impl_->words, impl_->stop_words);
 }
 
 std::uint64_t PreparedReviews::examples(PreparedPart part) const {

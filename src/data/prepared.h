@@ -26,7 +26,7 @@ class PreparedReviews {
 
   std::uint32_t length() const;   // tokens of a review, at most
   std::uint32_t numbers() const;  // tokens are below: the words, and what means no word
-  Vocabulary vocabulary() const;
+  Vocabulary vocabulary() const;  // with the words that were left out
   std::uint64_t examples(PreparedPart part) const;  // 0 when there is no such part
 
   std::vector<bool> labels(PreparedPart part) const;          // whether a review is positive

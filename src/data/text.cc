@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "data/prepared.h"
 #include "data/prepared_dataset.h"
@@ -38,6 +39,13 @@ std::vector<Vocabulary> count_words(TextKind kind, const TextOptions& options,
     vocabularies.push_back(count.most_frequent(options.vocabulary));
   }
   return vocabularies;
+}
+
+// Of a file with one on each line.
+std::vector<std::string> words_in(const fs::path& file) {
+  std::vector<std::string> words = split(read_all(file), '\n');
+  while (!words.empty() && words.back().empty()) words.pop_back();
+  return words;
 }
 
 class TextDataset final : public Dataset {
@@ -105,8 +113,9 @@ class TextDataset final : public Dataset {
   void add(std::string_view text, const Vocabulary& vocabulary) {
     const std::size_t start = tokens_.size();
     tokens_.push_back(0);
-    for_each_word(text, marks_of(kind_),
-                  [&](std::string_view word) { tokens_.push_back(vocabulary.number(word)); });
+    for_each_word(text, marks_of(kind_), [&](std::string_view word) {
+      if (!vocabulary.leaves_out(word)) tokens_.push_back(vocabulary.number(word));
+    });
     end_sequence(start);
   }
 
@@ -200,13 +209,29 @@ std::string vocabulary_name(TextKind kind, std::size_t number) {
 }
 
 std::vector<Vocabulary> read_vocabularies(TextKind kind, const fs::path& folder) {
+  std::vector<std::string> stop_words;
+  if (kind == TextKind::kReviews && fs::exists(folder / kStopWords)) {
+    stop_words = words_in(folder / kStopWords);
+  }
   std::vector<Vocabulary> vocabularies;
   for (std::size_t i = 0; i < languages(kind); ++i) {
-    std::vector<std::string> words = split(read_all(folder / vocabulary_name(kind, i)), '\n');
-    while (!words.empty() && words.back().empty()) words.pop_back();
-    vocabularies.emplace_back(std::move(words));
+    vocabularies.emplace_back(words_in(folder / vocabulary_name(kind, i)), stop_words);
   }
   return vocabularies;
+}
+
+void write_vocabularies(TextKind kind, const std::vector<Vocabulary>& vocabularies,
+                        const fs::path& folder) {
+  for (std::size_t i = 0; i < vocabularies.size(); ++i) {
+    write_atomically(folder / vocabulary_name(kind, i), join(vocabularies[i].words(), "\n") + "\n");
+  }
+  const std::vector<std::string>& stop_words = vocabularies.front().stop_words();
+  if (stop_words.empty()) {
+    std::error_code ignored;
+    fs::remove(folder / kStopWords, ignored);  // of a run that was here before
+  } else {
+    write_atomically(folder / kStopWords, join(stop_words, "\n") + "\n");
+  }
 }
 
 std::vector<Vocabulary> vocabularies_of(TextKind kind, const TextOptions& options,

@@ -66,9 +66,13 @@ std::unique_ptr<Dataset> number_lines(TextKind kind, const TextOptions& options,
                                       const std::filesystem::path& file,
                                       const std::vector<Vocabulary>& vocabularies);
 
-// Files in a run directory that keep them, a word per line.
+// Files in a run directory that keep them, a word per line. One of stop words is there when a
+// prepared file names some.
+inline constexpr const char* kStopWords = "stop_words.txt";
 std::string vocabulary_name(TextKind kind, std::size_t number);
 std::vector<Vocabulary> read_vocabularies(TextKind kind, const std::filesystem::path& folder);
+void write_vocabularies(TextKind kind, const std::vector<Vocabulary>& vocabularies,
+                        const std::filesystem::path& folder);
 
 // The words of one language, or of both.
 std::vector<Vocabulary> vocabularies_of(TextKind kind, const TextOptions& options,

@@ -60,8 +60,10 @@ void for_each_word(std::string_view text, Marks marks,
   end_word();
 }
 
-Vocabulary::Vocabulary(std::vector<std::string> words) : words_(std::move(words)) {
-  numbers_.reserve(words_.size());
+Vocabulary::Vocabulary(std::vector<std::string> words, std::vector<std::string> stop_words)
+    : words_(std::move(words)), stop_words_(std::move(stop_words)) {
+  numbers_.reserve(words_.size() + stop_words_.size());
+  for (const std::string& word : stop_words_) numbers_.emplace(word, kLeftOut);
   for (std::size_t i = 0; i < words_.size(); ++i) {
     numbers_.emplace(words_[i], kFirstWord + static_cast<std::int32_t>(i));
   }
@@ -69,7 +71,12 @@ Vocabulary::Vocabulary(std::vector<std::string> words) : words_(std::move(words)
 
 std::int32_t Vocabulary::number(std::string_view word) const {
   const auto found = numbers_.find(word);
-  return found == numbers_.end() ? kUnknown : found->second;
+  return found == numbers_.end() || found->second == kLeftOut ? kUnknown : found->second;
+}
+
+bool Vocabulary::leaves_out(std::string_view word) const {
+  const auto found = numbers_.find(word);
+  return found != numbers_.end() && found->second == kLeftOut;
 }
 
 std::string_view Vocabulary::word(std::int32_t number) const {

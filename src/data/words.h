@@ -21,24 +21,29 @@ enum class Marks { kDropped, kWords };  // full stops, question marks and so on
 void for_each_word(std::string_view text, Marks marks,
                    const std::function<void(std::string_view)>& visit);
 
-// Words by number. The first numbers mean no word.
+// Words by number. The first numbers mean no word. Some words may be left out of texts altogether.
 class Vocabulary {
  public:
   enum Special : std::int32_t { kPadding, kUnknown, kBegin, kEnd, kFirstWord };
 
   Vocabulary() = default;
-  explicit Vocabulary(std::vector<std::string> words);  // in the order of their numbers
+  // In the order of their numbers; and stop words, which have none.
+  explicit Vocabulary(std::vector<std::string> words, std::vector<std::string> stop_words = {});
 
   // kUnknown when it is not among them.
   std::int32_t number(std::string_view word) const;
   std::string_view word(std::int32_t number) const;  // "?" for a number without a word
+  bool leaves_out(std::string_view word) const;
   const std::vector<std::string>& words() const { return words_; }
+  const std::vector<std::string>& stop_words() const { return stop_words_; }
 
  private:
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
+  enum { kLeftOut = -1 };  // in place of a number
   std::vector<std::string> words_;
+  std::vector<std::string> stop_words_;
   std::unordered_map<std::string, std::int32_t, Hash, std::equal_to<>> numbers_;
 };
 

@@ -45,6 +45,10 @@ class PreparedFile {
 
   PreparedFile& words(const std::vector<std::string>& words) { return list("vocabulary", words); }
 
+  PreparedFile& stop_words(const std::vector<std::string>& words) {
+    return list("stop_words", words);
+  }
+
   // Of the parts that follow.
   PreparedFile& layout(const IdLayout& layout) {
     layout_ = layout;

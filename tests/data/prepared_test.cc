@@ -116,6 +116,44 @@ TEST_F(Prepared, TestsMayBeAFileOfWords) {
   EXPECT_THAT(tokens(batch, 1), ElementsAre(Vocabulary::kUnknown, 5));
 }
 
+TEST_F(Prepared, StopWordsAreLeftOutOfTextsToo) {
+  PreparedFile(options_.file)
+      .version(1)
+      .words({"good", "bad"})
+      .stop_words({"the", "film"})
+      .part("train", 2, {4, 5, 5, 0}, {1, 0});
+  options_.length = 2;
+  options_.test_file = folder_ / "tests.tsv";
+  write_atomically(options_.test_file, "1\tThe film: the GOOD film, the bad\n");
+  EXPECT_THAT(tokens(read_all(*open(Split::kTest)), 0), ElementsAre(4, 5));
+
+  // As a run keeps them.
+  const auto words = vocabularies_of(TextKind::kReviews, options_, 0);
+  write_vocabularies(TextKind::kReviews, words, folder_.path());
+  EXPECT_EQ(read_text(folder_ / "stop_words.txt"), "the\nfilm\n");
+  const auto kept = read_vocabularies(TextKind::kReviews, folder_.path());
+  write_atomically(folder_ / "lines.txt", "the bad the film\nthe\nother film\n");
+  const auto lines = number_lines(TextKind::kReviews, options_, folder_ / "lines.txt", kept);
+  const Batch batch = read_all(*lines);
+  EXPECT_THAT(tokens(batch, 0), ElementsAre(5));
+  EXPECT_THAT(tokens(batch, 1), ElementsAre());
+  EXPECT_THAT(tokens(batch, 2), ElementsAre(Vocabulary::kUnknown));
+  const auto tests =
+      open_texts(TextKind::kReviews, options_, Split::kTest, 0, "reviews", folder_.path());
+  EXPECT_THAT(tokens(read_all(*tests), 0), ElementsAre(4, 5));
+}
+
+TEST_F(Prepared, ARunWithoutStopWordsKeepsNone) {
+  write_atomically(folder_ / "stop_words.txt", "good\n");
+  write_three();
+  const auto words = vocabularies_of(TextKind::kReviews, options_, 0);
+  write_vocabularies(TextKind::kReviews, words, folder_.path());
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "stop_words.txt"));
+  const auto kept = read_vocabularies(TextKind::kReviews, folder_.path());
+  EXPECT_EQ(kept[0].number("good"), 4);
+  EXPECT_FALSE(kept[0].leaves_out("good"));
+}
+
 TEST_F(Prepared, WhatIsWrongIsNamed) {
   const auto error = [&] { return data_error_of([&] { open(Split::kTrain); }); };
   PreparedFile(options_.file).words({"a"});

@@ -121,7 +121,12 @@ TEST_F(ReviewsRun, LearnsFromNumbersThatWerePrepared) {
     }
     if (labels[i] == 1) ids[i * kLength + random.below(length)] = 4;
   }
-  PreparedFile(path("reviews.h5")).version(1).words(words).part("train", kLength, ids, labels);
+  // In texts that are predicted, words that were left out would take the place of the others.
+  PreparedFile(path("reviews.h5"))
+      .version(1)
+      .words(words)
+      .stop_words({"the"})
+      .part("train", kLength, ids, labels);
   // clang-format off
   const Result trained = paceline({
       "train", "sentiment", "--run-dir", path("run").string(), "--quiet", "--data", "reviews",
@@ -132,10 +137,13 @@ TEST_F(ReviewsRun, LearnsFromNumbersThatWerePrepared) {
   ASSERT_EQ(trained.code, 0) << trained.output;
   EXPECT_GT(summary("run")["test_accuracy"], 0.95);
   EXPECT_THAT(read_text(path("run") / "config.toml"), HasSubstr("vocabulary = 24\n"));
-  write_atomically(path("lines.txt"), "word1 word2 good word3\nword1 word2 word3\n");
+  EXPECT_EQ(read_text(path("run") / "stop_words.txt"), "the\n");
+  write_atomically(path("lines.txt"),
+                   "word1 word2 good word3\nword1 word2 word3\n"
+                   "the the the the the the word1 good\n");
   const Result found =
       paceline({"predict", path("run").string(), "--input", path("lines.txt").string()});
-  EXPECT_EQ(found.output, "1\n0\n");
+  EXPECT_EQ(found.output, "1\n0\n1\n");
 }
 
 TEST_F(ReviewsRun, LabelsLinesOfText) {
