@@ -54,9 +54,9 @@ std::shared_ptr<const RowCache> open_rows(const DataOptions& options, Split spli
 inline constexpr const char* kClassNames = "classes.txt";
 void write_classes(const DataOptions& options, const std::filesystem::path& folder);
 
-// Reads the whole split into memory, except "images". Throws DataError when a file is not there or
-// not as it should be, ConfigError for a name that means nothing.
-// `words` is a folder with the vocabularies to test texts with; none: those of the training part.
+// Reads the whole split into memory, except "images" and prepared reviews. Throws DataError when a
+// file is not there or not as it should be, ConfigError for a name that means nothing. `words` is a
+// folder with the vocabularies to test texts with; none: those of the training part.
 std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split,
                                       const std::filesystem::path& words = {});
 
