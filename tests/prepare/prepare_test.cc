@@ -19,6 +19,7 @@
 #include "base/text.h"
 #include "data/clean.h"
 #include "data/prepared.h"
+#include "data/prepared_block.h"
 #include "prepare/stop_words.h"
 #include "prepare/streaming.h"
 #include "prepare/thread_fleet.h"
@@ -90,6 +91,22 @@ std::map<std::string, std::multiset<int>> expected_rows(const std::vector<Review
   return rows;
 }
 
+void for_each_review(
+    const PreparedReviews& file, PreparedPart part,
+    const std::function<void(std::span<const std::int32_t> tokens, std::int32_t label)>& visit) {
+  if (file.examples(part) == 0) return;
+  const auto ids = file.ids(part);
+  const std::vector<bool> labels = file.labels(part);
+  auto label = labels.begin();
+  for (std::uint64_t i = 0; i < ids->table().blocks(); ++i) {
+    const PreparedBlock block =
+        read_block(*ids, i, {file.numbers(), file.length(), TextCut::kEnd}, {});
+    for (std::size_t row = 0; row < block.size(); ++row) {
+      visit(block.row(row).subspan(1), *label++ ? 1 : 0);
+    }
+  }
+}
+
 class PrepareTest : public testing::Test {
  protected:
   PrepareTest() {
@@ -134,12 +151,12 @@ TEST_F(PrepareTest, GivesWhatTheShortestWayGives) {
   const PreparedReviews file(options_.output);
   const Vocabulary words = file.vocabulary();
   std::map<std::string, std::multiset<int>> rows;
-  file.for_each(PreparedPart::kTrain,
-                [&](std::span<const std::int32_t> tokens, std::int32_t label) {
-                  std::vector<std::string> text;
-                  for (const std::int32_t token : tokens) text.emplace_back(words.word(token));
-                  rows[join(text, " ")].insert(label);
-                });
+  for_each_review(file, PreparedPart::kTrain,
+                  [&](std::span<const std::int32_t> tokens, std::int32_t label) {
+                    std::vector<std::string> text;
+                    for (const std::int32_t token : tokens) text.emplace_back(words.word(token));
+                    rows[join(text, " ")].insert(label);
+                  });
   EXPECT_EQ(rows, expected_rows(reviews, options_.settings));
   EXPECT_FALSE(fs::exists(dir_ / "out.h5.work"));
   EXPECT_FALSE(fs::exists(dir_ / "out.h5.partial"));
@@ -198,10 +215,11 @@ TEST_F(PrepareTest, ATextIsInOnePartAndItsWordsCountInTheTrainingPartAlone) {
   const PreparedReviews file(options_.output);
   std::set<std::vector<std::int32_t>> train;
   std::set<std::int32_t> used;
-  file.for_each(PreparedPart::kTrain, [&](std::span<const std::int32_t> tokens, std::int32_t) {
-    train.emplace(tokens.begin(), tokens.end());
-    used.insert(tokens.begin(), tokens.end());
-  });
+  for_each_review(file, PreparedPart::kTrain,
+                  [&](std::span<const std::int32_t> tokens, std::int32_t) {
+                    train.emplace(tokens.begin(), tokens.end());
+                    used.insert(tokens.begin(), tokens.end());
+                  });
   EXPECT_EQ(used.size(), file.vocabulary().words().size());
   EXPECT_GT(file.examples(PreparedPart::kTest), 300U);
 }
@@ -220,9 +238,10 @@ TEST_F(PrepareTest, AVocabularyMayBeGiven) {
   prepare({make("r.tsv", "5\tgood stuff\n1\tbad, bad\n")});
   const PreparedReviews file(options_.output);
   std::multiset<std::vector<std::int32_t>> rows;
-  file.for_each(PreparedPart::kTrain, [&](std::span<const std::int32_t> tokens, std::int32_t) {
-    rows.emplace(tokens.begin(), tokens.end());
-  });
+  for_each_review(file, PreparedPart::kTrain,
+                  [&](std::span<const std::int32_t> tokens, std::int32_t) {
+                    rows.emplace(tokens.begin(), tokens.end());
+                  });
   EXPECT_EQ(rows, (std::multiset<std::vector<std::int32_t>>{{4, 1}, {5, 5}}));
 }
 
@@ -360,13 +379,13 @@ TEST_F(PrepareTest, WhatMappersAndReducersMakeIsTheSame) {
   EXPECT_EQ(end["duplicates"], whole["duplicates"]);
 }
 
-// Every row of a file, as `for_each` has them.
+// Every row of a file.
 std::vector<std::pair<std::vector<std::int32_t>, std::int32_t>> rows_of(const fs::path& path) {
   std::vector<std::pair<std::vector<std::int32_t>, std::int32_t>> rows;
   const PreparedReviews file(path);
   for (const PreparedPart part :
        {PreparedPart::kTrain, PreparedPart::kValidation, PreparedPart::kTest}) {
-    file.for_each(part, [&](std::span<const std::int32_t> tokens, std::int32_t label) {
+    for_each_review(file, part, [&](std::span<const std::int32_t> tokens, std::int32_t label) {
       rows.emplace_back(std::vector(tokens.begin(), tokens.end()), label);
     });
   }
