@@ -5,6 +5,8 @@
 #include <array>
 #include <cstdint>
 
+#include "data/clean_ascii.h"
+
 namespace paceline {
 namespace {
 
@@ -41,64 +43,63 @@ bool is_word_part(utf8proc_int32_t character) {
   }
 }
 
-// Writes without looking whether there is room: whoever makes it provides twice the text's size.
-class Words {
- public:
-  explicit Words(char* to) : begin_(to), at_(to) {}
-
-  // Without branches: where words end is what a processor cannot guess.
-  void ascii(std::uint8_t byte) {
-    const std::uint8_t shown = kTable[byte];
-    const bool letter = shown > kDropped;
-    *at_ = ' ';
-    at_ += static_cast<std::ptrdiff_t>(letter && blank_);
-    *at_ = static_cast<char>(shown);
-    at_ += static_cast<std::ptrdiff_t>(letter);
-    blank_ = (blank_ && !letter) || (shown == kSeparator && at_ != begin_);
+// Takes ASCII characters up to the first other one, which it returns. Those that are not in whole
+// blocks come one by one, without branches: where words end is what a processor cannot guess.
+const std::uint8_t* take_ascii(const std::uint8_t* from, const std::uint8_t* end,
+                               WordPlace& place) {
+  from = clean_ascii_blocks(from, end, place);
+  auto [at, begun, blank] = place;
+  for (; from < end && *from < 128; ++from) {
+    const std::uint8_t shown = kTable[*from];
+    const unsigned letter = shown > kDropped ? 1 : 0;
+    const unsigned separator = shown == kSeparator ? 1 : 0;
+    const unsigned gap = letter & blank;
+    at[0] = ' ';
+    at[gap] = static_cast<char>(shown);
+    at += gap + letter;
+    blank = (blank & ~letter) | (separator & begun);
+    begun |= letter;
   }
-  void separate() { blank_ = at_ != begin_; }
-  void other(utf8proc_int32_t character) {
-    if (character == kRightQuote) return;
-    if (!is_word_part(character)) return separate();
-    if (blank_) *at_++ = ' ';
-    blank_ = false;
-    at_ +=
-        utf8proc_encode_char(utf8proc_tolower(character), reinterpret_cast<utf8proc_uint8_t*>(at_));
-  }
-  std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
+  place = {at, begun, blank};
+  return from;
+}
 
- private:
-  char* begin_;
-  char* at_;
-  bool blank_ = false;  // one is due before the next letter
-};
+void take_other(utf8proc_int32_t character, WordPlace& place) {
+  if (character == kRightQuote) return;
+  if (!is_word_part(character)) {
+    place.blank = place.begun;
+    return;
+  }
+  if (place.blank == 1) *place.at++ = ' ';
+  place.at += utf8proc_encode_char(utf8proc_tolower(character),
+                                   reinterpret_cast<utf8proc_uint8_t*>(place.at));
+  place.begun = 1;
+  place.blank = 0;
+}
 
 }  // namespace
 
 std::size_t append_clean(std::string_view text, std::string& out) {
   const std::size_t before = out.size();
-  out.resize(before + 2 * text.size() + 8);
-  Words words(out.data() + before);
+  out.resize(before + 2 * text.size() + kCleanRoom);
+  char* const begin = out.data() + before;
+  WordPlace place{begin};
   std::size_t wrong = 0;
   const auto* at = reinterpret_cast<const std::uint8_t*>(text.data());
   const auto* const end = at + text.size();
-  while (at < end) {
-    if (*at < 128) {
-      words.ascii(*at++);
-      continue;
-    }
+  while ((at = take_ascii(at, end, place)) < end) {
     utf8proc_int32_t character = -1;
     const utf8proc_ssize_t bytes = utf8proc_iterate(at, end - at, &character);
     if (bytes > 0) {
-      words.other(character);
+      take_other(character, place);
       at += bytes;
     } else {
-      words.separate();
+      place.blank = place.begun;
       ++wrong;
       ++at;
     }
   }
-  out.resize(before + words.size());
+  out.resize(before + static_cast<std::size_t>(place.at - begin));
   return wrong;
 }
 

@@ -15,16 +15,9 @@
 #include <vector>
 
 #include "base/error.h"
+#include "prepare/file_piece.h"
 
 namespace paceline {
-
-// Bytes of a file, and some that follow them.
-struct FilePiece {
-  std::filesystem::path path;
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  std::string tail;
-};
 
 // An HDF5 file whose tables exist already.
 class SharedTables {

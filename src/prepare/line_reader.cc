@@ -45,6 +45,7 @@ void wait_for_input(int file, const StopFlag& stop) {
 LineReader::LineReader(const InputFile& file, const Portion& portion, const StopFlag* stop)
     : file_(file),
       portion_(portion),
+      in_portions_(!file.compressed && !file.piped()),
       room_(kFirstRoom),
       buffer_(new char[room_ + kPadding]()),
       at_(buffer_.get()),
@@ -95,7 +96,7 @@ std::uint64_t LineReader::consumed() const {
 std::optional<std::string_view> LineReader::next() {
   while (true) {
     const std::uint64_t begin = offset_ - static_cast<std::uint64_t>(end_ - at_);
-    if (!file_.compressed && !file_.piped() && begin >= portion_.end) return std::nullopt;
+    if (in_portions_ && begin >= portion_.end) return std::nullopt;
     std::optional<std::string_view> line = next_of_all();
     if (!line || line->find_first_not_of(" \t\r") != std::string_view::npos) {
       if (line && file_.header && begin == 0) continue;

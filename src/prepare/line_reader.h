@@ -44,6 +44,7 @@ class LineReader {
 
   const InputFile& file_;
   Portion portion_;
+  bool in_portions_;  // otherwise all of the file is one
   Read read_;
   std::function<std::uint64_t()> stored_;  // how far a compressed file was read
   std::size_t room_;

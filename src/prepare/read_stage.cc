@@ -34,7 +34,7 @@ std::uint64_t portion_bytes(const PrepareContext& context, std::uint64_t input_b
 }
 
 // Every process gets its slices of the runs of all others.
-std::vector<fs::path> shuffle(const PrepareContext& context, std::vector<fs::path> runs) {
+std::vector<fs::path> share_runs(const PrepareContext& context, std::vector<fs::path> runs) {
   Fleet& fleet = context.fleet;
   if (fleet.size() == 1) return runs;
   const fs::path end = context.folder / "shuffled.json";
@@ -50,8 +50,7 @@ std::vector<fs::path> shuffle(const PrepareContext& context, std::vector<fs::pat
         const RunReader reader(run, 0);
         for (std::size_t to = 0; to < fleet.size(); ++to) {
           if (to == fleet.rank()) continue;
-          RunPiece piece = reader.piece(slices_of(to, fleet.size()));
-          outgoing[to].push_back({run, piece.begin, piece.end, std::move(piece.tail)});
+          outgoing[to].push_back(reader.piece(slices_of(to, fleet.size())));
         }
       }
       received = Json::array();
@@ -67,10 +66,6 @@ std::vector<fs::path> shuffle(const PrepareContext& context, std::vector<fs::pat
 }
 
 }  // namespace
-
-SliceRange slices_of(std::size_t rank, std::size_t processes) {
-  return {rank * kSlices / processes, (rank + 1) * kSlices / processes};
-}
 
 ReadResult read_stage(const PrepareContext& context, const std::vector<InputFile>& files) {
   std::uint64_t input_bytes = 0;
@@ -105,7 +100,7 @@ ReadResult read_stage(const PrepareContext& context, const std::vector<InputFile
     return to_json(sum);
   });
   for (const Json& report : reports) result.all.add(read_report(report));
-  if (result.all.runs > 0) result.runs = shuffle(context, std::move(result.runs));
+  if (result.all.runs > 0) result.runs = share_runs(context, std::move(result.runs));
   return result;
 }
 

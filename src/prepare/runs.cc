@@ -1,13 +1,10 @@
 #include "prepare/runs.h"
 
-#include <fcntl.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <cstring>
-#include <tuple>
 
 #include "base/error.h"
 #include "prepare/line_reader.h"
@@ -26,12 +23,6 @@ struct RecordHead {
   std::uint16_t rating;  // which it had once
 };
 static_assert(sizeof(RecordHead) == 16);
-
-struct RunTail {
-  std::array<std::uint64_t, kSlices + 1> begins{};
-  std::array<std::uint64_t, kSlices> checksums{};
-  std::uint64_t magic = kRunMagic;
-};
 
 // Adds the counts of `more` to those of `ratings`, which stay in ascending order.
 void add_ratings(std::vector<RatingCount>& ratings, std::span<const RatingCount> more) {
@@ -55,28 +46,19 @@ std::uint64_t hash_of_text(std::string_view text) {
 
 // ---- writing -----------------------------------------------------------------------------
 
+RunWriter::RunWriter(const fs::path& path) : file_(path, kRunMagic) {}
+
 void RunWriter::add(const RatedText& text) {
-  const std::size_t slice = slice_of(text.hash);
-  while (slice_ < slice) begins_[++slice_] = file_.size();
   const bool once = text.ratings.size() == 1 && text.ratings[0].count == 1;
   const RecordHead head{
       text.hash, static_cast<std::uint32_t>(text.text.size()),
       once ? std::uint16_t{0} : static_cast<std::uint16_t>(text.ratings.size()),
       once ? static_cast<std::uint16_t>(text.ratings[0].rating) : std::uint16_t{0}};
-  const std::uint64_t begin = file_.size();
-  file_.add_items(&head, 1);
-  if (!once) file_.add_items(text.ratings.data(), text.ratings.size());
-  file_.add(text.text);
-  const std::string_view record = file_.since(begin);
-  checksums_[slice] += XXH3_64bits(record.data(), record.size());
-  file_.end_item();
-}
-
-void RunWriter::commit() {
-  while (slice_ < kSlices) begins_[++slice_] = file_.size();
-  const RunTail tail{begins_, checksums_, kRunMagic};
-  file_.add_items(&tail, 1);
-  file_.commit();
+  BufferedFile& file = file_.begin_record(slice_of(text.hash));
+  file.add_items(&head, 1);
+  if (!once) file.add_items(text.ratings.data(), text.ratings.size());
+  file.add(text.text);
+  file_.end_record();
 }
 
 RunBuilder::RunBuilder(std::size_t memory)
@@ -121,48 +103,28 @@ void RunBuilder::write(const fs::path& path) {
 // ---- reading -----------------------------------------------------------------------------
 
 struct RunReader::Impl {
-  fs::path path;
-  int file = -1;
-  RunTail tail;
-  std::vector<char> buffer;
+  SlicedFile file;
+  std::vector<char> buffer{};
   std::size_t at = 0;        // in the buffer
   std::size_t filled = 0;    // of it
   std::uint64_t offset = 0;  // of what follows the buffer, in the file
   std::size_t slice = 0;
   std::uint64_t checksum = 0;
   std::array<RatingCount, 1> once{};
-  std::vector<RatingCount> ratings;
+  std::vector<RatingCount> ratings{};
 
-  ~Impl() {
-    if (file >= 0) ::close(file);
-  }
-  [[noreturn]] void fail(const std::string& how) const {
-    throw DataError("{} cannot be used: {}. Begin anew with --fresh", path.string(), how);
-  }
-  void read(std::uint64_t from, void* into, std::size_t bytes) const {
-    auto* to = static_cast<char*>(into);
-    while (bytes > 0) {
-      const ssize_t got = ::pread(file, to, bytes, static_cast<off_t>(from));
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail(errno_text(errno));
-      if (got == 0) fail("it is cut off");
-      to += got;
-      from += static_cast<std::uint64_t>(got);
-      bytes -= static_cast<std::size_t>(got);
-    }
-  }
   // Makes `bytes` of the slice lie in the buffer, from `at` on.
   const char* need(std::size_t bytes) {
     if (filled - at < bytes) {
       std::memmove(buffer.data(), buffer.data() + at, filled - at);
       filled -= at;
       at = 0;
-      const std::uint64_t left = tail.begins[slice + 1] - offset;
-      if (bytes > filled + left) fail("its records are damaged");
+      const std::uint64_t left = file.end(slice) - offset;
+      if (bytes > filled + left) file.fail("its records are damaged");
       if (bytes > buffer.size()) buffer.resize(2 * bytes);
       const auto some =
           static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer.size() - filled));
-      read(offset, buffer.data() + filled, some);
+      file.read(offset, buffer.data() + filled, some);
       offset += some;
       filled += some;
     }
@@ -171,35 +133,23 @@ struct RunReader::Impl {
 };
 
 RunReader::RunReader(const fs::path& path, std::size_t buffer_bytes)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->path = path;
-  impl_->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (impl_->file < 0) throw DataError("cannot read {}: {}", path.string(), errno_text(errno));
-  const off_t size = ::lseek(impl_->file, 0, SEEK_END);
-  if (size < static_cast<off_t>(sizeof(RunTail))) impl_->fail("it is too short");
-  impl_->read(static_cast<std::uint64_t>(size) - sizeof(RunTail), &impl_->tail, sizeof(RunTail));
-  const auto& begins = impl_->tail.begins;
-  if (impl_->tail.magic != kRunMagic || !std::is_sorted(begins.begin(), begins.end()) ||
-      begins.back() + sizeof(RunTail) != static_cast<std::uint64_t>(size)) {
-    impl_->fail("its end is damaged");
-  }
-  impl_->buffer.resize(buffer_bytes);
-}
+    : impl_(std::make_unique<Impl>(
+          Impl{.file = SlicedFile(path, kRunMagic), .buffer = std::vector<char>(buffer_bytes)})) {}
 
 RunReader::~RunReader() = default;
 RunReader::RunReader(RunReader&&) noexcept = default;
 
 void RunReader::begin(std::size_t slice) {
   impl_->slice = slice;
-  impl_->offset = impl_->tail.begins[slice];
+  impl_->offset = impl_->file.begin(slice);
   impl_->at = impl_->filled = 0;
   impl_->checksum = 0;
 }
 
 bool RunReader::next(RatedText& text) {
   Impl& my = *impl_;
-  if (my.at == my.filled && my.offset == my.tail.begins[my.slice + 1]) {
-    if (my.checksum != my.tail.checksums[my.slice]) my.fail("its records are damaged");
+  if (my.at == my.filled && my.offset == my.file.end(my.slice)) {
+    if (my.checksum != my.file.checksum(my.slice)) my.file.fail("its records are damaged");
     return false;
   }
   RecordHead head{};
@@ -207,7 +157,7 @@ bool RunReader::next(RatedText& text) {
   const std::size_t ratings = head.kinds * sizeof(RatingCount);
   const std::size_t bytes = sizeof head + ratings + head.bytes;
   const char* record = my.need(bytes);
-  my.checksum += XXH3_64bits(record, bytes);
+  my.checksum += checksum_of_record({record, bytes});
   text.hash = head.hash;
   text.text = {record + sizeof head + ratings, head.bytes};
   if (head.kinds == 0) {
@@ -222,19 +172,8 @@ bool RunReader::next(RatedText& text) {
   return true;
 }
 
-RunPiece RunReader::piece(SliceRange slices) const {
-  const RunTail& whole = impl_->tail;
-  RunPiece piece{whole.begins[slices.first], whole.begins[slices.end], {}};
-  RunTail tail;
-  for (std::size_t slice = 0; slice < kSlices; ++slice) {
-    const bool has = slice >= slices.first && slice < slices.end;
-    tail.begins[slice + 1] = tail.begins[slice];
-    if (!has) continue;
-    tail.begins[slice + 1] += whole.begins[slice + 1] - whole.begins[slice];
-    tail.checksums[slice] = whole.checksums[slice];
-  }
-  piece.tail.assign(reinterpret_cast<const char*>(&tail), sizeof tail);
-  return piece;
+FilePiece RunReader::piece(SliceRange slices) const {
+  return impl_->file.piece(slices);
 }
 
 // ---- merging -----------------------------------------------------------------------------

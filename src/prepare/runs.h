@@ -1,15 +1,12 @@
 // Sorted runs: how texts that are equal find each other in little memory.
 //
 // A run is a file of cleaned texts in the order of (hash, text), each once, with how often it had
-// which rating. Runs are merged slice by slice: a slice is what has the same first byte of the
-// hash. That order depends on the texts alone, so it does not matter who read which of them, and
-// when.
+// which rating, and cut into slices by the hash (sliced_file.h). That order depends on the texts
+// alone, so it does not matter who read which of them, and when.
 //
-//   records   hash · bytes of text · ratings: how many, or the only one · [rating, count …] · text
-//   tail      where each slice begins, and the sum of its records' checksums
+//   record   hash · bytes of text · ratings: how many, or the only one · [rating, count …] · text
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -18,17 +15,12 @@
 #include <string_view>
 #include <vector>
 
-#include "prepare/buffered_file.h"
 #include "prepare/review_parser.h"
+#include "prepare/sliced_file.h"
 
 namespace paceline {
 
-inline constexpr std::size_t kSlices = 256;
-
 std::uint64_t hash_of_text(std::string_view text);
-inline std::size_t slice_of(std::uint64_t hash) {
-  return hash >> 56;
-}
 
 struct RatingCount {
   std::uint64_t count = 0;
@@ -45,24 +37,15 @@ struct RatedText {
   std::span<const RatingCount> ratings;
 };
 
-// Slices [first, end).
-struct SliceRange {
-  std::size_t first = 0;
-  std::size_t end = kSlices;
-};
-
 // Takes texts in their order and writes a run. One thread at a time; throws DataError.
 class RunWriter {
  public:
-  explicit RunWriter(const std::filesystem::path& path) : file_(path) {}
+  explicit RunWriter(const std::filesystem::path& path);
   void add(const RatedText& text);
-  void commit();
+  void commit() { file_.commit(); }
 
  private:
-  BufferedFile file_;
-  std::size_t slice_ = 0;
-  std::array<std::uint64_t, kSlices + 1> begins_{};
-  std::array<std::uint64_t, kSlices> checksums_{};
+  SlicedWriter file_;
 };
 
 // Texts in any order, up to some memory; sorted when they are written.
@@ -94,13 +77,6 @@ class RunBuilder {
   std::vector<Entry> entries_;
 };
 
-// A run that has some slices of another alone: bytes of that file, and what follows them.
-struct RunPiece {
-  std::uint64_t begin = 0;
-  std::uint64_t end = 0;
-  std::string tail;
-};
-
 // Reads one slice after the other. One thread at a time; throws DataError when the file is damaged.
 class RunReader {
  public:
@@ -110,7 +86,7 @@ class RunReader {
 
   void begin(std::size_t slice);
   bool next(RatedText& text);  // false: the slice is over
-  RunPiece piece(SliceRange slices) const;
+  FilePiece piece(SliceRange slices) const;
 
  private:
   struct Impl;

@@ -36,9 +36,6 @@ struct ReadResult {
 };
 ReadResult read_stage(const PrepareContext& context, const std::vector<InputFile>& files);
 
-// Which slices (runs.h) a process has.
-SliceRange slices_of(std::size_t rank, std::size_t processes);
-
 // Runs → rows of numbered words, and lists of these.
 struct GroupResult {
   GroupReport all;

@@ -1,12 +1,9 @@
 #include "prepare/word_lists.h"
 
 #include <algorithm>
-#include <fstream>
-#include <memory>
-#include <queue>
-#include <tuple>
+#include <cstring>
+#include <mutex>
 
-#include "base/error.h"
 #include "prepare/word_hash.h"
 
 namespace paceline {
@@ -14,120 +11,118 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kListMagic = 0x3144525745434150;  // "PACEWRD1"
+
 struct WordHead {
   std::uint64_t count;
   std::uint32_t number;
   std::uint32_t bytes;
 };
 
-class WordListReader {
- public:
-  explicit WordListReader(const fs::path& path) : path_(path), file_(path, std::ios::binary) {
-    if (!file_) throw DataError("cannot read {}", path.string());
+void for_each_in_slice(const SlicedFile& list, std::size_t slice, std::string& bytes,
+                       const std::function<void(const ListedWord&)>& visit) {
+  bytes.resize(list.end(slice) - list.begin(slice));
+  list.read(list.begin(slice), bytes.data(), bytes.size());
+  std::uint64_t checksum = 0;
+  for (std::string_view left = bytes; !left.empty();) {
+    WordHead head{};
+    if (left.size() < sizeof head) list.fail("its records are damaged");
+    std::memcpy(&head, left.data(), sizeof head);
+    if (left.size() - sizeof head < head.bytes) list.fail("its records are damaged");
+    const std::size_t size = sizeof head + head.bytes;
+    checksum += checksum_of_record(left.substr(0, size));
+    visit({head.count, head.number, left.substr(sizeof head, head.bytes)});
+    left.remove_prefix(size);
   }
-  bool next() {
-    if (!file_.read(reinterpret_cast<char*>(&head_), sizeof head_)) {
-      if (file_.gcount() == 0) return false;
-      fail();
+  if (checksum != list.checksum(slice)) list.fail("its records are damaged");
+}
+
+// Words of a slice, with all that they count. Where all of them might not find room in the memory,
+// there are several passes over the slice, each for some of its words.
+void for_each_counted(const std::vector<SlicedFile>& lists, std::size_t slice, std::size_t memory,
+                      const std::function<void(const ListedWord&)>& visit) {
+  constexpr std::uint64_t kTableBytes = 4;  // for each byte of a list, at most
+  std::uint64_t bytes = 0;
+  for (const SlicedFile& list : lists) bytes += list.end(slice) - list.begin(slice);
+  const std::uint64_t passes = 1 + kTableBytes * bytes / memory;
+  std::string buffer;
+  std::vector<std::uint32_t> unused;
+  for (std::uint64_t pass = 0; pass < passes; ++pass) {
+    WordTable table({}, memory);
+    for (const SlicedFile& list : lists) {
+      for_each_in_slice(list, slice, buffer, [&](const ListedWord& word) {
+        if (word.count == 0) return;
+        if (passes > 1 && (mixed_key(key_of_word(word.word)) >> 16) % passes != pass) return;
+        unused.clear();
+        table.number(word.word, word.count, unused);
+      });
     }
-    if (head_.bytes > kMostBytes) fail();
-    word_.resize(head_.bytes);
-    if (!file_.read(word_.data(), head_.bytes)) fail();
-    key_ = key_of_word(word_);
-    return true;
+    table.for_each(visit);
   }
-  const std::string& word() const { return word_; }
-  std::uint64_t key() const { return key_; }
-  std::uint64_t count() const { return head_.count; }
-  std::uint32_t number() const { return head_.number; }
-
- private:
-  static constexpr std::uint32_t kMostBytes = 1U << 30;
-
-  [[noreturn]] void fail() const {
-    throw DataError("{} is damaged: begin anew with --fresh", path_.string());
-  }
-
-  fs::path path_;
-  std::ifstream file_;
-  WordHead head_{};
-  std::string word_;
-  std::uint64_t key_ = 0;
-};
-
-bool more_frequent(const CountedWords::value_type& a, const CountedWords::value_type& b) {
-  return a.second != b.second ? a.second > b.second : a.first < b.first;
 }
 
 }  // namespace
 
-void WordListWriter::add(const ListedWord& word) {
+WordListWriter::WordListWriter(const fs::path& path) : file_(path, kListMagic) {}
+
+void WordListWriter::add(std::size_t slice, const ListedWord& word) {
   const WordHead head{word.count, word.number, static_cast<std::uint32_t>(word.word.size())};
-  file_.add_items(&head, 1);
-  file_.add(word.word);
-  file_.end_item();
+  BufferedFile& file = file_.begin_record(slice);
+  file.add_items(&head, 1);
+  file.add(word.word);
+  file_.end_record();
 }
 
-void for_each_listed(const fs::path& list, const VisitWord& visit) {
-  WordListReader reader(list);
-  while (reader.next()) visit({reader.count(), reader.number(), reader.word()});
+SlicedFile open_list(const fs::path& path) {
+  return SlicedFile(path, kListMagic);
 }
 
-void for_each_counted(const std::vector<fs::path>& lists, const VisitWord& visit) {
-  std::vector<std::unique_ptr<WordListReader>> open;
-  const auto later = [&](std::size_t a, std::size_t b) {
-    const std::uint64_t mine = open[a]->key();
-    const std::uint64_t other = open[b]->key();
-    return mine != other ? mine > other : open[a]->word() > open[b]->word();
-  };
-  std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> heads(later);
-  for (const fs::path& list : lists) {
-    open.push_back(std::make_unique<WordListReader>(list));
-    if (open.back()->next()) heads.push(open.size() - 1);
+void for_each_listed(const fs::path& list, const std::function<void(const ListedWord&)>& visit) {
+  const SlicedFile file = open_list(list);
+  std::string buffer;
+  for (std::size_t slice = 0; slice < kSlices; ++slice) {
+    for_each_in_slice(file, slice, buffer, visit);
   }
-  std::string word;
-  while (!heads.empty()) {
-    word = open[heads.top()]->word();
-    std::uint64_t count = 0;
-    while (!heads.empty() && open[heads.top()]->word() == word) {
-      const std::size_t list = heads.top();
-      heads.pop();
-      count += open[list]->count();
-      if (open[list]->next()) heads.push(list);
-    }
-    if (count > 0) visit({count, 0, word});
-  }
-}
-
-void divide_lists(const std::vector<fs::path>& lists, const std::vector<fs::path>& into) {
-  std::vector<std::unique_ptr<WordListWriter>> parts;
-  for (const fs::path& path : into) parts.push_back(std::make_unique<WordListWriter>(path));
-  for_each_counted(lists, [&](const ListedWord& word) {
-    parts[(mixed_key(key_of_word(word.word)) >> 32) % parts.size()]->add(word);
-  });
-  for (const auto& part : parts) part->commit();
 }
 
 void keep_most_frequent(CountedWords& words, std::size_t most) {
   const std::size_t kept = std::min(most, words.size());
   std::partial_sort(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(kept), words.end(),
-                    more_frequent);
+                    [](const auto& a, const auto& b) {
+                      return a.second != b.second ? a.second > b.second : a.first < b.first;
+                    });
   words.resize(kept);
 }
 
-// Twice as many as are wanted are held, then the better half is kept.
-WordTotals merge_lists(const std::vector<fs::path>& lists, std::size_t most) {
+// Twice as many words as are wanted are held, then the better half is kept.
+WordTotals merge_lists(const std::vector<fs::path>& lists, const MergeOptions& options,
+                       const StopFlag& stop) {
+  std::vector<SlicedFile> files;
+  for (const fs::path& list : lists) files.push_back(open_list(list));
+  std::mutex mutex;
   WordTotals totals;
-  std::uint64_t least = 0;  // no word of a lower count can be among them
-  for_each_counted(lists, [&](const ListedWord& word) {
-    ++totals.different;
-    if (word.count < least) return;
-    totals.words.emplace_back(word.word, word.count);
-    if (totals.words.size() < 2 * most) return;
-    keep_most_frequent(totals.words, most);
-    if (most > 0) least = totals.words.back().second;
+  std::uint64_t least = 1;  // no word that counts less can be among the most frequent
+  const std::size_t slices = options.slices.end - options.slices.first;
+  run_tasks(slices, options.threads, stop, [&](std::size_t i) {
+    std::uint64_t different = 0;
+    CountedWords best;
+    std::unique_lock lock(mutex);
+    const std::uint64_t bar = least;
+    lock.unlock();
+    for_each_counted(files, options.slices.first + i, options.thread_memory,
+                     [&](const ListedWord& word) {
+                       ++different;
+                       if (word.count >= bar) best.emplace_back(word.word, word.count);
+                     });
+    keep_most_frequent(best, options.most);
+    lock.lock();
+    totals.different += different;
+    std::ranges::move(best, std::back_inserter(totals.words));
+    if (totals.words.size() < 2 * options.most) return;
+    keep_most_frequent(totals.words, options.most);
+    if (!totals.words.empty()) least = totals.words.back().second;
   });
-  keep_most_frequent(totals.words, most);
+  keep_most_frequent(totals.words, options.most);
   return totals;
 }
 

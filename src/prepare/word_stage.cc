@@ -12,36 +12,35 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// With several processes each gets some of the words, with all that they count anywhere.
-std::vector<fs::path> divide(const PrepareContext& context, const std::vector<fs::path>& lists) {
+// Every process gets its slices of the lists of all others.
+std::vector<fs::path> share_lists(const PrepareContext& context, std::vector<fs::path> lists) {
   Fleet& fleet = context.fleet;
   if (fleet.size() == 1) return lists;
-  std::vector<fs::path> mine;
   do_together(fleet, [&]() -> Json {
-    std::vector<fs::path> shares;
-    for (std::size_t i = 0; i < fleet.size(); ++i) {
-      shares.push_back(context.folder / fmt::format("share-{}.words", i));
-    }
-    divide_lists(lists, shares);
     std::vector<std::vector<FilePiece>> outgoing(fleet.size());
-    for (std::size_t to = 0; to < fleet.size(); ++to) {
-      if (to != fleet.rank())
-        outgoing[to].push_back({shares[to], 0, fs::file_size(shares[to]), {}});
+    for (const fs::path& path : lists) {
+      const SlicedFile list = open_list(path);
+      for (std::size_t to = 0; to < fleet.size(); ++to) {
+        if (to != fleet.rank()) outgoing[to].push_back(list.piece(slices_of(to, fleet.size())));
+      }
     }
-    mine = fleet.exchange(outgoing, [&](std::size_t from, std::size_t) {
-      return context.folder / fmt::format("from-{}.words", from);
+    const auto received = fleet.exchange(outgoing, [&](std::size_t from, std::size_t number) {
+      return context.folder / fmt::format("from-{}-{:06}.words", from, number);
     });
-    mine.push_back(shares[fleet.rank()]);
+    lists.insert(lists.end(), received.begin(), received.end());
     return {};
   });
-  return mine;
+  return lists;
 }
 
 WordResult choose(const PrepareContext& context, const std::vector<fs::path>& lists) {
   const std::size_t most = context.options.settings.vocabulary;
-  const std::vector<fs::path> mine = divide(context, lists);
+  const std::vector<fs::path> all = share_lists(context, lists);
   const auto reports = do_together(context.fleet, [&]() -> Json {
-    const WordTotals totals = merge_lists(mine, most);
+    const WordTotals totals = merge_lists(all,
+                                          {slices_of(context.fleet.rank(), context.fleet.size()),
+                                           most, context.options.threads, context.thread_memory},
+                                          context.stop);
     return {{"different", totals.different}, {"words", totals.words}};
   });
   WordResult result;

@@ -1,6 +1,6 @@
 #include "prepare/word_table.h"
 
-#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace paceline {
 namespace {
 
-constexpr std::size_t kFirstSlots = std::size_t{1} << 15;
+constexpr std::size_t kFirstSlots = std::size_t{1} << 12;
 constexpr std::uint32_t kStopped = ~std::uint32_t{0};
 
 }  // namespace
@@ -74,8 +74,10 @@ void WordTable::grow() {
 void WordTable::number(std::string_view text, std::uint64_t times,
                        std::vector<std::uint32_t>& numbers) {
   tokens_.clear();
-  for_each_clean_word(text, [this](std::string_view word) {
-    const std::uint64_t key = key_of_word(word);
+  padded_.assign(text);
+  padded_.append(kBlanksBehind, ' ');
+  text = std::string_view(padded_).substr(0, text.size());
+  for_each_clean_word(text, [this](std::string_view word, std::uint64_t key) {
     __builtin_prefetch(&table_[slot_of_key(key, shift_)], 1);
     tokens_.push_back({word, key});
   });
@@ -94,17 +96,27 @@ bool WordTable::full() const {
   return slots * sizeof(Entry) + 2 * text_.size() > memory_;
 }
 
-void WordTable::write(const std::filesystem::path& path) {
-  std::vector<const Entry*> entries;
-  entries.reserve(next_);
+void WordTable::for_each(const std::function<void(const ListedWord&)>& visit) const {
   for (const Entry& entry : table_) {
-    if (entry.bytes != 0 && entry.number != kStopped) entries.push_back(&entry);
+    if (entry.bytes != 0 && entry.number != kStopped) {
+      visit({entry.count, entry.number, word_of(entry)});
+    }
   }
-  std::sort(entries.begin(), entries.end(), [this](const Entry* a, const Entry* b) {
-    return a->key != b->key ? a->key < b->key : word_of(*a) < word_of(*b);
-  });
+}
+
+void WordTable::write(const std::filesystem::path& path) {
+  std::array<std::vector<const Entry*>, kSlices> slices;
+  for (const Entry& entry : table_) {
+    if (entry.bytes != 0 && entry.number != kStopped) {
+      slices[slice_of(mixed_key(entry.key))].push_back(&entry);
+    }
+  }
   WordListWriter list(path);
-  for (const Entry* entry : entries) list.add({entry->count, entry->number, word_of(*entry)});
+  for (std::size_t slice = 0; slice < kSlices; ++slice) {
+    for (const Entry* entry : slices[slice]) {
+      list.add(slice, {entry->count, entry->number, word_of(*entry)});
+    }
+  }
   list.commit();
   begin();
 }

@@ -7,12 +7,19 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace paceline {
+
+struct ListedWord {
+  std::uint64_t count = 0;   // 0: it is only in texts whose words do not count
+  std::uint32_t number = 0;  // of its table
+  std::string_view word;
+};
 
 class WordTable {
  public:
@@ -21,6 +28,9 @@ class WordTable {
   // Appends the numbers of the words of a clean text but for those that are stopped, and counts
   // each so many times: 0 for texts whose words do not count.
   void number(std::string_view text, std::uint64_t times, std::vector<std::uint32_t>& numbers);
+
+  // Every word that has a number, in no order.
+  void for_each(const std::function<void(const ListedWord&)>& visit) const;
 
   bool full() const;
   std::uint32_t words() const { return next_; }  // that have numbers: these are below
@@ -54,7 +64,8 @@ class WordTable {
   std::string text_;           // the words, one behind the other
   std::size_t used_ = 0;       // places
   std::uint32_t next_ = 0;     // number
-  std::vector<Token> tokens_;  // of the text at hand
+  std::string padded_;         // the text at hand
+  std::vector<Token> tokens_;  // and its words
 };
 
 }  // namespace paceline

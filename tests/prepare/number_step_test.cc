@@ -41,9 +41,9 @@ class NumberRows : public testing::Test {
       for (std::uint32_t i = 0; i < count; ++i, ++row) {
         words_.push_back(fmt::format("w{}", row));
         writer.add({static_cast<std::uint8_t>(row % 2), std::vector{i, count}});
-        list.add({1, i, words_.back()});
+        list.add(0, {1, i, words_.back()});
       }
-      list.add({1, count, "none"});
+      list.add(0, {1, count, "none"});
       writer.commit();
       list.commit();
       rows_.first_rows.push_back(row);

@@ -29,18 +29,22 @@ class WordListsTest : public testing::Test {
     return path;
   }
 
+  static WordTotals merged(const std::vector<fs::path>& lists, std::size_t most) {
+    return merge_lists(lists, {.most = most}, false);
+  }
+
   TempDir dir_;
   int count_ = 0;
 };
 
 TEST_F(WordListsTest, HaveTheMostFrequentFirstAndThenTheAlphabet) {
   const std::vector<fs::path> lists = {list("d d d b c c a"), list("a e b"), list("f", 0)};
-  const WordTotals some = merge_lists(lists, 3);
+  const WordTotals some = merged(lists, 3);
   EXPECT_THAT(some.words, ElementsAre(Pair("d", 3), Pair("a", 2), Pair("b", 2)));
   EXPECT_EQ(some.different, 5U);
-  EXPECT_THAT(merge_lists(lists, 99).words,
+  EXPECT_THAT(merged(lists, 99).words,
               ElementsAre(Pair("d", 3), Pair("a", 2), Pair("b", 2), Pair("c", 2), Pair("e", 1)));
-  EXPECT_TRUE(merge_lists(lists, 0).words.empty());
+  EXPECT_TRUE(merged(lists, 0).words.empty());
 }
 
 TEST_F(WordListsTest, TheBestOfManyAreFoundInALittleMemory) {
@@ -49,7 +53,7 @@ TEST_F(WordListsTest, TheBestOfManyAreFoundInALittleMemory) {
     for (int i = 0; i <= word % 50; ++i) text += fmt::format("word{:03} ", word);
   }
   text.pop_back();
-  const WordTotals totals = merge_lists({list(text), list(text)}, 12);
+  const WordTotals totals = merged({list(text), list(text)}, 12);
   EXPECT_EQ(totals.different, 500U);
   std::vector<std::string> words;
   for (const auto& [word, count] : totals.words) words.push_back(word);
@@ -57,32 +61,50 @@ TEST_F(WordListsTest, TheBestOfManyAreFoundInALittleMemory) {
                                  "word349", "word399", "word449", "word499", "word048", "word098"));
 }
 
-TEST_F(WordListsTest, AWordIsInTheSameShareWhoeverDivides) {
-  const std::vector<fs::path> lists = {list("one two three four five six incomprehensibilities"),
-                                       list("six incomprehensibilities four seven")};
-  std::map<std::string, std::uint64_t> counts;
-  std::map<std::string, std::size_t> shares;
-  for (const fs::path& path : lists) {
-    std::vector<fs::path> parts;
-    for (int i = 0; i < 3; ++i) parts.push_back(dir_.path() / fmt::format("part-{}", i));
-    divide_lists({path}, parts);
-    for (std::size_t i = 0; i < 3; ++i) {
-      for_each_listed(parts[i], [&](const ListedWord& word) {
-        counts[std::string(word.word)] += word.count;
-        EXPECT_EQ(shares.emplace(word.word, i).first->second, i);
-      });
+// However many threads there are, and however little memory.
+TEST_F(WordListsTest, TheResultDependsOnTheWordsAlone) {
+  std::vector<fs::path> lists;
+  for (int i = 0; i < 3; ++i) {
+    std::string text;
+    for (int word = 0; word < 3000; ++word) {
+      text += fmt::format("{}{} ", word % 3 == 0 ? "incomprehensible" : "w", word * (i + 1) % 1777);
+    }
+    text.pop_back();
+    lists.push_back(list(text));
+  }
+  const WordTotals plain = merged(lists, 100);
+  EXPECT_GT(plain.different, 1000U);
+  for (const unsigned threads : {1U, 3U}) {
+    for (const std::size_t memory : {std::size_t{100}, std::size_t{1} << 20}) {
+      const WordTotals other =
+          merge_lists(lists, {.most = 100, .threads = threads, .thread_memory = memory}, false);
+      EXPECT_EQ(other.words, plain.words);
+      EXPECT_EQ(other.different, plain.different);
     }
   }
+}
+
+// As processes do it.
+TEST_F(WordListsTest, SlicesCanBeMergedApart) {
+  const std::vector<fs::path> lists = {list("one two three four five six incomprehensibilities"),
+                                       list("six incomprehensibilities four seven", 3)};
+  std::map<std::string, std::uint64_t> counts;
+  for (std::size_t rank = 0; rank < 3; ++rank) {
+    const WordTotals part = merge_lists(lists, {.slices = slices_of(rank, 3), .most = 99}, false);
+    for (const auto& [word, count] : part.words) EXPECT_TRUE(counts.emplace(word, count).second);
+  }
   EXPECT_EQ(counts.size(), 8U);
-  EXPECT_EQ(counts["six"], 2U);
+  EXPECT_EQ(counts["six"], 4U);
 }
 
 TEST_F(WordListsTest, ThatAreCutOffAreRefused) {
   const fs::path path = list("good bad");
   const std::string bytes = read_text(path);
   write_atomically(path, bytes.substr(0, bytes.size() - 1));
-  EXPECT_THROW(merge_lists({path}, 3), DataError);
-  EXPECT_THROW(merge_lists({dir_.path() / "none"}, 3), DataError);
+  EXPECT_THROW(merged({path}, 3), DataError);
+  write_atomically(path, std::string(bytes).replace(20, 1, "X"));
+  EXPECT_THROW(merged({path}, 3), DataError);
+  EXPECT_THROW(merged({dir_.path() / "none"}, 3), DataError);
 }
 
 }  // namespace

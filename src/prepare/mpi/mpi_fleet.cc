@@ -199,7 +199,7 @@ class MpiFleet : public Fleet {
     for (const auto& pieces : outgoing) {
       sizes.push_back(nlohmann::json::array());
       for (const FilePiece& piece : pieces) {
-        sizes.back().push_back(piece.end - piece.begin + piece.tail.size());
+        sizes.back().push_back(piece.bytes());
       }
     }
     const std::vector<std::string> all_sizes = gather(sizes.dump());
@@ -230,7 +230,7 @@ class MpiFleet : public Fleet {
     PieceReader reader(pieces);
     PieceWriter writer(coming, [&](std::size_t number) { return place(from, number); });
     std::uint64_t out = 0;
-    for (const FilePiece& piece : pieces) out += piece.end - piece.begin + piece.tail.size();
+    for (const FilePiece& piece : pieces) out += piece.bytes();
     std::uint64_t in = std::accumulate(coming.begin(), coming.end(), std::uint64_t{0});
     writer.write(nullptr, 0, failure);  // pieces of no bytes
     while (out > 0 || in > 0) {
