@@ -9,6 +9,9 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/random.h"
+#include "prepare/sliced_file.h"
+
 namespace paceline {
 
 inline constexpr std::size_t kShortWord = 8;
@@ -31,13 +34,15 @@ inline std::uint64_t key_of_word(std::string_view word) {
   return byte(0) | byte(size / 2) | byte(size - 1);
 }
 
-inline std::uint64_t mixed_key(std::uint64_t key) {
-  return key * 0x9E3779B97F4A7C15;
-}
-
 // Where to look first in a table of 2^(64 - shift) places.
 inline std::size_t slot_of_key(std::uint64_t key, unsigned shift) {
-  return mixed_key(key) >> shift;
+  return (key * 0x9E3779B97F4A7C15) >> shift;
+}
+
+// In which slice of a list a word is. It says nothing of the word's place in a table: a table of
+// the words of one slice would be full in one place, and empty in all others.
+inline std::size_t slice_of_word(std::uint64_t key) {
+  return slice_of(mix(key));
 }
 
 // How many blanks must follow a text for what comes next.

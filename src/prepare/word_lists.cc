@@ -52,7 +52,7 @@ void for_each_counted(const std::vector<SlicedFile>& lists, std::size_t slice, s
     for (const SlicedFile& list : lists) {
       for_each_in_slice(list, slice, buffer, [&](const ListedWord& word) {
         if (word.count == 0) return;
-        if (passes > 1 && (mixed_key(key_of_word(word.word)) >> 16) % passes != pass) return;
+        if (passes > 1 && (mix(key_of_word(word.word)) >> 16) % passes != pass) return;
         unused.clear();
         table.number(word.word, word.count, unused);
       });

@@ -36,12 +36,12 @@ WordTable::Entry& WordTable::place_of(std::string_view word, std::uint64_t key) 
   const std::size_t mask = table_.size() - 1;
   for (std::size_t at = slot_of_key(key, shift_);; at = (at + 1) & mask) {
     Entry& entry = table_[at];
-    if (entry.bytes == 0) return entry;
     if (entry.key == key && entry.bytes == word.size() &&
         (word.size() <= kShortWord ||
          std::memcmp(text_.data() + entry.begin, word.data(), word.size()) == 0)) {
       return entry;
     }
+    if (entry.bytes == 0) return entry;
   }
 }
 
@@ -81,13 +81,19 @@ void WordTable::number(std::string_view text, std::uint64_t times,
     __builtin_prefetch(&table_[slot_of_key(key, shift_)], 1);
     tokens_.push_back({word, key});
   });
+  // Whether a word is stopped is hard to guess, so there is no branch: its number is written like
+  // any other, and then overwritten.
+  const std::size_t before = numbers.size();
+  numbers.resize(before + tokens_.size());
+  std::uint32_t* out = numbers.data() + before;
   for (const Token& token : tokens_) {
     Entry* entry = &place_of(token.word, token.key);
     if (entry->bytes == 0) entry = &add(*entry, token.word, token.key, next_++);
-    if (entry->number == kStopped) continue;
     entry->count += times;
-    numbers.push_back(entry->number);
+    *out = entry->number;
+    out += entry->number == kStopped ? 0 : 1;
   }
+  numbers.resize(static_cast<std::size_t>(out - numbers.data()));
 }
 
 bool WordTable::full() const {
@@ -108,7 +114,7 @@ void WordTable::write(const std::filesystem::path& path) {
   std::array<std::vector<const Entry*>, kSlices> slices;
   for (const Entry& entry : table_) {
     if (entry.bytes != 0 && entry.number != kStopped) {
-      slices[slice_of(mixed_key(entry.key))].push_back(&entry);
+      slices[slice_of_word(entry.key)].push_back(&entry);
     }
   }
   WordListWriter list(path);
