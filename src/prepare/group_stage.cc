@@ -90,6 +90,7 @@ GroupResult group_stage(const PrepareContext& context, std::vector<fs::path> run
     for (std::size_t rank = 0; rank < reports.size(); ++rank) {
       if (rank == context.fleet.rank()) rows.first_rows = {rows.all};
       rows.all += group_report(reports[rank]).rows(rows.part);
+      rows.ends.push_back(rows.all);
     }
     for (std::size_t i = 0; i < sizes.size(); ++i) {
       rows.segments.push_back(

@@ -49,6 +49,18 @@ std::vector<std::uint32_t> read_translation(const fs::path& path) {
   return numbers;
 }
 
+void write_numbered(const fs::path& path, const NumberedRows& rows) {
+  std::vector<std::uint64_t> sizes = {rows.labels.size()};
+  for (const std::string& chunk : rows.ids) sizes.push_back(chunk.size());
+  const std::uint64_t count = sizes.size();
+  AtomicFile file(path);
+  file.write(std::as_bytes(std::span(&count, 1)));
+  file.write(std::as_bytes(std::span(sizes)));
+  file.write(std::string_view(rows.labels));
+  for (const std::string& chunk : rows.ids) file.write(std::string_view(chunk));
+  file.commit(AtomicFile::Durable::kLater);
+}
+
 // Rows of one width, the open chunk of which is filled and ended in turn.
 template <typename Id>
 class Numbering {
@@ -116,15 +128,7 @@ class Numbering {
       out_.labels.resize(kTaskRows);
       out_.labels = deflater_.deflate(out_.labels);
     }
-    std::vector<std::uint64_t> sizes = {out_.labels.size()};
-    for (const std::string& chunk : out_.ids) sizes.push_back(chunk.size());
-    const std::uint64_t count = sizes.size();
-    AtomicFile file(task_.path);
-    file.write(std::as_bytes(std::span(&count, 1)));
-    file.write(std::as_bytes(std::span(sizes)));
-    file.write(std::string_view(out_.labels));
-    for (const std::string& chunk : out_.ids) file.write(std::string_view(chunk));
-    file.commit(AtomicFile::Durable::kLater);
+    write_numbered(task_.path, out_);
   }
 
   const NumberTask& task_;
@@ -240,6 +244,27 @@ NumberedRows read_numbered(const fs::path& path) {
   rows.labels = take(sizes[0]);
   for (std::size_t i = 1; i < sizes.size(); ++i) rows.ids.push_back(take(sizes[i]));
   return rows;
+}
+
+void join_numbered(const std::vector<fs::path>& plain, std::size_t row_bytes,
+                   const fs::path& path) {
+  std::string ids;
+  NumberedRows joined;
+  for (const fs::path& part : plain) {
+    const NumberedRows rows = read_numbered(part);
+    for (const std::string& some : rows.ids) ids += some;
+    joined.labels += rows.labels;
+  }
+  PACELINE_CHECK(joined.labels.size() <= kTaskRows);
+  Deflater deflater;
+  const std::size_t chunk = kChunkRows * row_bytes;
+  ids.resize((ids.size() + chunk - 1) / chunk * chunk);
+  for (std::size_t at = 0; at < ids.size(); at += chunk) {
+    joined.ids.push_back(deflater.deflate(std::string_view(ids).substr(at, chunk)));
+  }
+  joined.labels.resize(kTaskRows);
+  joined.labels = deflater.deflate(joined.labels);
+  write_numbered(path, joined);
 }
 
 }  // namespace paceline

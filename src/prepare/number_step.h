@@ -50,6 +50,7 @@ struct PartRows {
   std::vector<Segment> segments;
   std::vector<std::uint64_t> first_rows;  // of each, counted from the part's first; and the end
   std::uint64_t all = 0;                  // rows of the part, in all processes
+  std::vector<std::uint64_t> ends;        // where the rows of each process end
 
   std::uint64_t begin() const { return first_rows.front(); }
   std::uint64_t end() const { return first_rows.back(); }
@@ -98,5 +99,10 @@ struct NumberedRows {
   std::string labels;            // one chunk
 };
 NumberedRows read_numbered(const std::filesystem::path& path);
+
+// Plain rows of a task that several processes have numbered, one behind the other → its file, as
+// one process would have made it.
+void join_numbered(const std::vector<std::filesystem::path>& plain, std::size_t row_bytes,
+                   const std::filesystem::path& path);
 
 }  // namespace paceline

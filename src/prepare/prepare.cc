@@ -127,7 +127,8 @@ class Preparation {
     Json made_of = {{"settings", describe(options_.settings)},
                     {"inputs", describe(files_)},
                     {"format", options_.format == PrepareFormat::kTsv ? "tsv" : "hdf5"},
-                    {"processes", fleet_.size()}};
+                    {"processes", fleet_.size()},
+                    {"parallel_output", options_.parallel_output}};
     do_together(fleet_, [&]() -> Json {
       if (fleet_.rank() == 0) top_.emplace(path, made_of, options_.fresh);
       return {};

@@ -29,7 +29,10 @@ struct PrepareOptions {
   std::uint64_t memory = std::uint64_t{1} << 30;  // of each process
   std::uint64_t portion_bytes = 0;  // of the input to read at a time; 0: as the memory allows
   std::filesystem::path work_dir;   // empty: beside the output
-  bool fresh = false;               // what an earlier run has left is thrown away
+  // Several processes write the output at the same time, with parallel HDF5. Otherwise the first
+  // writes what all have deflated.
+  bool parallel_output = false;
+  bool fresh = false;  // what an earlier run has left is thrown away
 };
 
 // As many threads as there are cores, or as find room in so much memory.

@@ -55,7 +55,8 @@ struct WordResult {
 };
 WordResult word_stage(const PrepareContext& context, const GroupResult& grouped);
 
-// Rows of numbered words → rows of the vocabulary's numbers, in files.
+// Rows of numbered words → rows of the vocabulary's numbers, in files: deflated chunks, and in the
+// end all of them with the first process; or plain rows, each with the process that made them.
 struct NumberResult {
   NumberReport all;
   std::uint32_t id_bytes = 2;
@@ -78,6 +79,9 @@ struct Description {
   std::string input_checksum;
   std::string content_checksum;
 };
+inline bool writes_together(const PrepareContext& context) {
+  return context.fleet.size() > 1 && context.options.parallel_output;
+}
 void write_stage(const PrepareContext& context, const GroupResult& grouped,
                  const NumberResult& numbered, const Description& description);
 

@@ -28,7 +28,7 @@ SequenceShape shape_of(const PrepareContext& context, const NumberResult& number
   return {context.options.settings.length, numbered.id_bytes, kChunkRows, kTaskRows};
 }
 
-// One process: chunks as they are, one behind the other.
+// Chunks as they are, one behind the other.
 void write_chunks(const PrepareContext& context, const GroupResult& grouped,
                   const NumberResult& numbered, const Description& description) {
   SequenceFile file(context.options.output, shape_of(context, numbered));
@@ -68,7 +68,7 @@ void write_part(const PrepareContext& context, const NumberResult& numbered, std
   }
 }
 
-// Several processes: the first makes the file, then all write rows.
+// The first process makes the file, then all write rows.
 void write_together(const PrepareContext& context, const GroupResult& grouped,
                     const NumberResult& numbered, const Description& description) {
   std::unique_ptr<SequenceFile> file;
@@ -128,8 +128,11 @@ void write_stage(const PrepareContext& context, const GroupResult& grouped,
   if (context.options.format == PrepareFormat::kTsv) {
     return write_tsv(context, grouped, numbered, description.words);
   }
-  if (context.fleet.size() == 1) return write_chunks(context, grouped, numbered, description);
-  write_together(context, grouped, numbered, description);
+  if (writes_together(context)) return write_together(context, grouped, numbered, description);
+  do_together(context.fleet, [&]() -> Json {
+    if (context.fleet.rank() == 0) write_chunks(context, grouped, numbered, description);
+    return {};
+  });
 }
 
 }  // namespace paceline

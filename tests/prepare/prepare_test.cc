@@ -20,6 +20,7 @@
 #include "data/clean.h"
 #include "data/prepared.h"
 #include "data/prepared_block.h"
+#include "prepare/number_step.h"
 #include "prepare/stop_words.h"
 #include "prepare/streaming.h"
 #include "prepare/thread_fleet.h"
@@ -414,17 +415,39 @@ class PrepareTogether : public PrepareTest {
 TEST_F(PrepareTogether, TheContentIsThatOfOneProcess) {
   Json alone = prepare();
   const auto rows = rows_of(options_.output);
-  for (const std::size_t processes : {2U, 3U, 5U}) {
-    fs::remove(options_.output);
-    prepare_with(processes);
-    EXPECT_EQ(rows_of(options_.output), rows);
-    for (const char* own : {"seconds", "output_bytes", "processes"}) {
-      alone.erase(own);
-      together_.erase(own);
+  const std::string bytes = read_text(options_.output);
+  for (const bool parallel : {false, true}) {
+    options_.parallel_output = parallel;
+    for (const std::size_t processes : {2U, 3U, 5U}) {
+      fs::remove(options_.output);
+      prepare_with(processes);
+      EXPECT_EQ(rows_of(options_.output), rows);
+      EXPECT_TRUE(parallel || read_text(options_.output) == bytes);
+      for (const char* own : {"seconds", "output_bytes", "processes"}) {
+        alone.erase(own);
+        together_.erase(own);
+      }
+      EXPECT_EQ(together_, alone);
+      EXPECT_FALSE(fs::exists(dir_ / "out.h5.work"));
+      EXPECT_FALSE(fs::exists(dir_ / "out.h5.partial"));
     }
-    EXPECT_EQ(together_, alone);
-    EXPECT_FALSE(fs::exists(dir_ / "out.h5.work"));
-    EXPECT_FALSE(fs::exists(dir_ / "out.h5.partial"));
+  }
+}
+
+// Tasks of numbering that lie in one process, in two and in all of them.
+TEST_F(PrepareTogether, RowsOfATaskMayLieInAnyNumberOfProcesses) {
+  std::string text;
+  for (std::size_t i = 0; i < 2 * kTaskRows + 5000; ++i) {
+    text += fmt::format("{}\tword{} w{}\n", 1 + i % 5, i, i % 50);
+  }
+  options_.portion_bytes = 0;
+  options_.settings.test_share = 0.002;
+  options_.inputs = {make("many.tsv", text).string()};
+  prepare();
+  const std::string bytes = read_text(options_.output);
+  for (const std::size_t processes : {2U, 3U, 7U}) {
+    prepare_with(processes);
+    EXPECT_EQ(read_text(options_.output), bytes);
   }
 }
 

@@ -53,8 +53,12 @@ TEST_F(PrepareByMpi, TheContentIsThatOfOneProcess) {
     const Result result = run_by(processes, command("out.h5"));
     ASSERT_EQ(result.code, 0) << result.output;
     EXPECT_EQ(count(result.output, "vocabulary"), 1U) << result.output;
-    EXPECT_EQ(run_shell(dir_.path(), "h5diff whole.h5 out.h5"), 0);
+    EXPECT_EQ(read_text(dir_ / "out.h5"), read_text(dir_ / "whole.h5"));
     EXPECT_FALSE(fs::exists(dir_ / "out.h5.work"));
+    auto parallel = command("parallel.h5");
+    parallel.push_back("--parallel-output");
+    ASSERT_EQ(run_by(processes, parallel).code, 0);
+    EXPECT_EQ(run_shell(dir_.path(), "h5diff whole.h5 parallel.h5"), 0);
   }
 }
 
@@ -94,7 +98,7 @@ TEST_F(PrepareByMpi, OneOfThemSaysWhatIsWrong) {
 TEST_F(PrepareByMpi, OnAFullDiskAllEnd) {
   fs::create_directory(dir_ / "small");
   auto words = command("small/out.h5");
-  words.insert(words.end(), {"--work-dir", dir_.file("work")});
+  words.insert(words.end(), {"--work-dir", dir_.file("work"), "--parallel-output"});
   std::vector<std::string> wrapper = {
       "unshare", "-m", "sh", "-c",
       fmt::format("cd '{}' && mount -t tmpfs -o size=100k none small && \"$0\" \"$@\"",

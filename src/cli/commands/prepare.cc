@@ -293,6 +293,10 @@ void add_prepare_command(CLI::App& root, const CommandContext& context) {
   add_value(command, "--memory", options->memory, "to use, at most [1G]", "BYTES");
   add_value(command, "--work-dir", options->prepare.work_dir,
             "where to keep what is between [OUTPUT.work]", "PATH");
+  command.add_flag(
+      "--parallel-output", options->prepare.parallel_output,
+      "with mpirun or srun: all processes write the output, with parallel HDF5, for file "
+      "systems that many hosts can write to at once [the first process does]");
   command.add_flag("--fresh", options->prepare.fresh,
                    "begin anew, whatever an earlier run has left");
   command.add_flag("--json", options->json, "the summary as one JSON object");
