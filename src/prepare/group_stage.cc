@@ -1,11 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <nlohmann/json.hpp>
 
 #include "prepare/stages.h"
-#include "prepare/word_lists.h"
 
 namespace paceline {
 namespace {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "prepare/stages.h"
+#include "prepare/word_numbers.h"
 
 namespace paceline {
 namespace {

@@ -10,7 +10,6 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "data/prepared.h"
 #include "prepare/stages.h"
 
 namespace paceline {

@@ -1,19 +1,14 @@
 #include "prepare/mpi/mpi_fleet.h"
 
-#include <fcntl.h>
 #include <mpi.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
 #include <thread>
-
-#include "base/file.h"
 
 namespace paceline {
 namespace {
@@ -54,106 +49,6 @@ void wait_for_all() {
     std::this_thread::sleep_for(pause);
   }
 }
-
-// The bytes of pieces, one behind the other. After a failure come zeros: the receiver counts on
-// all bytes, and hears of the failure elsewhere.
-class PieceReader {
- public:
-  explicit PieceReader(const std::vector<FilePiece>& pieces) : pieces_(pieces) {}
-  ~PieceReader() { close(); }
-
-  std::size_t read(char* into, std::size_t most, std::optional<DataError>& failure) {
-    std::size_t filled = 0;
-    while (filled < most && piece_ < pieces_.size()) {
-      const FilePiece& piece = pieces_[piece_];
-      const std::uint64_t in_file = piece.end - piece.begin;
-      const std::uint64_t all = in_file + piece.tail.size();
-      if (at_ == all) {
-        close();
-        ++piece_;
-        at_ = 0;
-        continue;
-      }
-      const auto some = static_cast<std::size_t>(
-          std::min<std::uint64_t>(most - filled, (at_ < in_file ? in_file : all) - at_));
-      if (at_ >= in_file) {
-        std::copy_n(piece.tail.data() + (at_ - in_file), some, into + filled);
-      } else if (!failure) {
-        read_file(piece, into + filled, some, failure);
-      }
-      at_ += some;
-      filled += some;
-    }
-    return filled;
-  }
-
- private:
-  void read_file(const FilePiece& piece, char* into, std::size_t bytes,
-                 std::optional<DataError>& failure) {
-    if (file_ < 0) file_ = ::open(piece.path.c_str(), O_RDONLY | O_CLOEXEC);
-    for (std::size_t done = 0; done < bytes;) {
-      const ssize_t got = file_ < 0 ? -1
-                                    : ::pread(file_, into + done, bytes - done,
-                                              static_cast<off_t>(piece.begin + at_ + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) {
-        failure = DataError("cannot read {}: {}", piece.path.string(),
-                            got == 0 ? "it is cut off" : errno_text(errno));
-        return;
-      }
-      done += static_cast<std::size_t>(got);
-    }
-  }
-  void close() {
-    if (file_ >= 0) ::close(file_);
-    file_ = -1;
-  }
-
-  const std::vector<FilePiece>& pieces_;
-  std::size_t piece_ = 0;
-  std::uint64_t at_ = 0;  // in the piece
-  int file_ = -1;
-};
-
-// Makes files of what comes. After a failure bytes are dropped.
-class PieceWriter {
- public:
-  PieceWriter(std::vector<std::uint64_t> sizes, std::function<fs::path(std::size_t)> place)
-      : sizes_(std::move(sizes)), place_(std::move(place)) {}
-
-  void write(const char* bytes, std::size_t count, std::optional<DataError>& failure) {
-    while (count > 0 || (piece_ < sizes_.size() && sizes_[piece_] == at_)) {
-      const auto some =
-          static_cast<std::size_t>(std::min<std::uint64_t>(count, sizes_[piece_] - at_));
-      try {
-        if (!failure) put({bytes, some});
-      } catch (const DataError& error) {
-        failure = error;
-      }
-      bytes += some;
-      count -= some;
-      at_ += some;
-      if (at_ < sizes_[piece_]) continue;
-      ++piece_;
-      at_ = 0;
-    }
-  }
-
- private:
-  void put(std::string_view bytes) {
-    if (!file_) file_.emplace(place_(piece_));
-    file_->write(bytes);
-    if (at_ + bytes.size() < sizes_[piece_]) return;
-    file_->commit(AtomicFile::Durable::kLater);
-    file_.reset();
-  }
-
-  std::vector<std::uint64_t> sizes_;
-  std::function<fs::path(std::size_t)> place_;
-  std::size_t piece_ = 0;
-  std::uint64_t at_ = 0;  // in the piece
-  std::optional<AtomicFile> file_;
-};
 
 class MpiFleet : public Fleet {
  public:
@@ -232,16 +127,16 @@ class MpiFleet : public Fleet {
     std::uint64_t out = 0;
     for (const FilePiece& piece : pieces) out += piece.bytes();
     std::uint64_t in = std::accumulate(coming.begin(), coming.end(), std::uint64_t{0});
-    writer.write(nullptr, 0, failure);  // pieces of no bytes
+    writer.write({}, failure);  // pieces of no bytes
     while (out > 0 || in > 0) {
-      const std::size_t sent = reader.read(sending_.data(), kBlockBytes, failure);
+      const std::size_t sent = reader.read(sending_, failure);
       const auto got = static_cast<std::size_t>(std::min<std::uint64_t>(in, kBlockBytes));
       MPI_Sendrecv(sending_.data(), static_cast<int>(sent), MPI_CHAR,
                    sent > 0 ? static_cast<int>(to) : MPI_PROC_NULL, 0, receiving_.data(),
                    static_cast<int>(got), MPI_CHAR,
                    got > 0 ? static_cast<int>(from) : MPI_PROC_NULL, 0, MPI_COMM_WORLD,
                    MPI_STATUS_IGNORE);
-      writer.write(receiving_.data(), got, failure);
+      writer.write({receiving_.data(), got}, failure);
       out -= sent;
       in -= got;
     }
