@@ -48,6 +48,8 @@ void build(CLI::App& root, const CommandContext& context) {
   root.footer(kRootFooter);
   // Of an option that is repeated the last counts: scripts add theirs behind others.
   root.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  // A second one is a word like others: a figure, a file.
+  root.require_subcommand(0, 1);
   add_train_command(root, context);
   add_evaluate_command(root, context);
   add_predict_command(root, context);

@@ -174,6 +174,13 @@ TEST(CommandLine, EvaluatePredictInspectAndBenchAreReadWhole) {
   EXPECT_TRUE(parse_as<SettingsOptions>({"settings", "--markdown"}).markdown);
 }
 
+TEST(CommandLine, BehindACommandTheNamesOfOthersAreWords) {
+  EXPECT_THAT(parse_as<BenchOptions>({"bench", "prepare", "--json"}).names, ElementsAre("prepare"));
+  EXPECT_THAT(parse_as<PrepareReviewsOptions>({"prepare", "reviews", "data"}).prepare.inputs,
+              ElementsAre("data"));
+  EXPECT_EQ(parse_as<InspectOptions>({"inspect", "train"}).target, "train");
+}
+
 TEST(CommandLine, DataGoesToTheCacheUnlessSaidOtherwise) {
   const auto get = parse_as<DataGetOptions>({"data", "get", "mnist", "fashion-mnist"});
   EXPECT_THAT(get.names, ElementsAre("mnist", "fashion-mnist"));
