@@ -137,6 +137,14 @@ pid_t start_captured(const Command& command, std::string& captured) {
   return child;
 }
 
+Usage as_usage(const rusage& usage) {
+  const auto time = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+  };
+  return {time(usage.ru_utime) + time(usage.ru_stime),
+          static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+}
+
 }  // namespace
 
 double cpu_seconds_of_this_thread() {
@@ -148,11 +156,7 @@ double cpu_seconds_of_this_thread() {
 Usage usage_of_this_process() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto time = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
-  };
-  return {time(usage.ru_utime) + time(usage.ru_stime),
-          static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
+  return as_usage(usage);
 }
 
 std::uint64_t available_memory() {
@@ -216,12 +220,17 @@ pid_t start(const Command& command) {
   }
 }
 
-Finished run(const Command& command, std::string* captured) {
-  const pid_t child = captured ? start_captured(command, *captured) : start(command);
+Finished await_end(pid_t child) {
   Finished finished;
-  while (::waitpid(child, &finished.status, 0) < 0 && errno == EINTR) {
+  rusage usage{};
+  while (::wait4(child, &finished.status, 0, &usage) < 0 && errno == EINTR) {
   }
+  finished.usage = as_usage(usage);
   return finished;
+}
+
+Finished run(const Command& command, std::string* captured) {
+  return await_end(captured ? start_captured(command, *captured) : start(command));
 }
 
 std::string Finished::describe() const {

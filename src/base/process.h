@@ -37,9 +37,11 @@ pid_t start(const Command& command);
 
 struct Finished {
   int status = 0;  // as waitpid gives it
+  Usage usage{};   // its own, or that of the largest of the processes it has waited for
   bool ok() const { return status == 0; }
   std::string describe() const;  // "exited with code 3", "was killed by signal 9 (Killed)"
 };
+Finished await_end(pid_t child);
 // Runs to the end and returns how it ended; `captured`, when given, receives stdout and
 // stderr in the place of `output`.
 Finished run(const Command& command, std::string* captured = nullptr);

@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -105,10 +104,7 @@ End wait_for_end(pid_t child, int signals, Duration limit) {
 // A process of another group is not among them: it must have its own way to end.
 Finished end_with_group(pid_t child) {
   ::kill(-child, SIGKILL);
-  Finished finished;
-  while (::waitpid(child, &finished.status, 0) < 0 && errno == EINTR) {
-  }
-  return finished;
+  return await_end(child);
 }
 
 std::string last_line(const std::string& output) {
@@ -139,13 +135,13 @@ Runner::~Runner() {
   fs::remove_all(scratch_, ignored);
 }
 
-fs::path Runner::fresh_folder() {
-  const fs::path folder = scratch_ / "run";
+fs::path Runner::fresh_folder(const std::string& name) {
+  const fs::path folder = scratch_ / name;
   fs::remove_all(folder);
   return folder;
 }
 
-std::string Runner::output_of(const Program& program) {
+std::string Runner::output_of(const Program& program, Usage* usage) {
   const std::string name = program.file.filename().string();
   if (!fs::exists(program.file)) {
     throw Error(fmt::format("{} is not in {}: ./paceline bench builds it", name,
@@ -157,6 +153,7 @@ std::string Runner::output_of(const Program& program) {
   const pid_t child = start(command_for(program, file));
   const End end = wait_for_end(child, signals.descriptor(), program.limit);
   const Finished finished = end_with_group(child);
+  if (usage != nullptr) *usage = finished.usage;
   if (end == End::kInterrupted) throw Interrupted("interrupted while " + name + " ran");
   std::string output = read_text(file);
   if (end == End::kTimeout) {
@@ -169,9 +166,9 @@ std::string Runner::output_of(const Program& program) {
   return output;
 }
 
-nlohmann::json Runner::run(const Program& program) {
+nlohmann::json Runner::run(const Program& program, Usage* usage) {
   nlohmann::json report;
-  for (const std::string& line : split(output_of(program), '\n')) {
+  for (const std::string& line : split(output_of(program, usage), '\n')) {
     auto object = nlohmann::json::parse(line, nullptr, false);
     if (object.is_object()) report = std::move(object);
   }

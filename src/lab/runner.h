@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/process.h"
 
 namespace paceline {
 
@@ -46,15 +47,17 @@ class Runner {
   Runner(const Runner&) = delete;
   Runner& operator=(const Runner&) = delete;
 
-  // Returns the object on the last line of the output that holds one. Throws Interrupted
-  // when SIGINT or SIGTERM has come meanwhile.
-  nlohmann::json run(const Program& program);
+  // Returns the object on the last line of the output that holds one; `usage`, when given,
+  // receives what the program has used. Throws Interrupted when SIGINT or SIGTERM has come
+  // meanwhile.
+  nlohmann::json run(const Program& program, Usage* usage = nullptr);
 
   // A folder for what the next program leaves behind, yet to be made; what was in it is gone.
-  std::filesystem::path fresh_folder();
+  // Those of other names stay.
+  std::filesystem::path fresh_folder(const std::string& name = "run");
 
  private:
-  std::string output_of(const Program& program);
+  std::string output_of(const Program& program, Usage* usage);
 
   std::filesystem::path scratch_;
 };

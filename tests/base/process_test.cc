@@ -55,6 +55,13 @@ struct Pipe {
   std::array<int, 2> ends{};
 };
 
+TEST(Run, KnowsThePeakMemoryOfWhatHasEnded) {
+  const std::uint64_t large = std::uint64_t{64} << 20;
+  EXPECT_GT(
+      run(shell("head -c 67108864 /dev/zero | tail -c 67108864 >/dev/null")).usage.peak_rss_bytes,
+      large);
+}
+
 TEST(Run, CapturesBothOutputs) {
   std::string captured = "before ";
   const Finished finished = run(shell("echo one; echo two >&2"), &captured);

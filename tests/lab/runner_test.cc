@@ -82,6 +82,12 @@ TEST_F(RunnerTest, AProgramForOneCoreMayUseOneCore) {
   EXPECT_EQ(cores.find_first_not_of("0123456789"), std::string::npos) << cores;
 }
 
+TEST_F(RunnerTest, WhatAProgramHasUsedIsKnown) {
+  Usage usage;
+  runner_.run({script("echo '{}'")}, &usage);
+  EXPECT_GT(usage.peak_rss_bytes, 100'000u);
+}
+
 TEST_F(RunnerTest, AMissingProgramIsNamedWithWhatToDo) {
   const std::string reason = failure({folder_ / "absent"});
   EXPECT_THAT(reason, HasSubstr("absent is not in " + folder_.path().string()));
@@ -138,6 +144,13 @@ TEST_F(RunnerTest, AFreshFolderIsNotThereYet) {
   std::filesystem::create_directories(folder / "leftover");
   EXPECT_EQ(runner_.fresh_folder(), folder);
   EXPECT_FALSE(std::filesystem::exists(folder));
+}
+
+TEST_F(RunnerTest, FoldersOfDifferentNamesLieSideBySide) {
+  const auto folder = runner_.fresh_folder();
+  std::filesystem::create_directories(folder);
+  EXPECT_NE(runner_.fresh_folder("peer"), folder);
+  EXPECT_TRUE(std::filesystem::exists(folder));
 }
 
 TEST(Runner, NothingRemainsOfIt) {
