@@ -1,7 +1,10 @@
-"""Reviews to token sequences as one would write it in Python: prepare_reviews.py STOPWORDS IN OUT.
+#!/usr/bin/python3
+"""Reviews to token sequences as one would write it in Python.
 
-Reads JSON lines, writes HDF5 with h5py, and prints an object with the seconds it took. Rows are sorted by
-their words, so that they can be compared with those of others.
+    prepare_reviews.py STOPWORDS IN OUT
+
+Reads JSON lines, writes HDF5 with h5py. Prints an object: the seconds it took, without starting
+Python, and how many rows there are.
 """
 import collections
 import json
@@ -40,7 +43,6 @@ def main():
         if words:
             counts.update(words)
             rows.append((words[:LENGTH], 0 if rating <= 3 else 1))
-    rows.sort()
     best = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:WORDS]
     number = {word: i + FIRST_WORD for i, (word, _) in enumerate(best)}
     ids = numpy.zeros((len(rows), LENGTH), dtype=numpy.uint16)

@@ -38,6 +38,7 @@ BenchPlaces places_of(const BenchRequest& request, std::ostream& err) {
     return fetch(set, dir, [&](std::string_view line) { err << line << std::endl; });
   };
   places.clicks = request.data_dir / "made-up-clicks";
+  places.reviews = request.data_dir / "made-up-reviews";
   return places;
 }
 
@@ -89,6 +90,8 @@ void run_bench(const BenchRequest& request, std::ostream& out, std::ostream& err
   for (Figure& figure : make_deep_figures(sides, hosts)) figures.push_back(std::move(figure));
   for (Figure& figure : make_click_figures(sides)) figures.push_back(std::move(figure));
   for (Figure& figure : make_click_ps_figures(sides, hosts)) figures.push_back(std::move(figure));
+  const ReviewSides reviews(places, runner);
+  for (Figure& figure : make_prepare_figures(reviews)) figures.push_back(std::move(figure));
   run_bench(figures, request, out, err);
 }
 

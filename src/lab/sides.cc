@@ -165,4 +165,13 @@ double number_in(const nlohmann::json& report, const std::string& field, const s
   return found->get<double>();
 }
 
+std::string text_in(const nlohmann::json& report, const std::string& field,
+                    const std::string& who) {
+  const auto found = report.find(field);
+  if (found == report.end() || !found->is_string()) {
+    throw Error(fmt::format("{} reported no text '{}'", who, field));
+  }
+  return found->get<std::string>();
+}
+
 }  // namespace paceline

@@ -18,6 +18,8 @@ struct BenchPlaces {
   std::filesystem::path programs;                // the folder of the programs of bench/
   std::function<std::filesystem::path()> mnist;  // the folder of MNIST's four files
   std::filesystem::path clicks;                  // the folder of made-up clicks, yet to be made
+  std::filesystem::path reviews{};               // the same of made-up reviews
+  std::string mpirun = "mpirun";                 // found by PATH
 };
 
 // How a program of bench/ is run and read.
@@ -70,7 +72,8 @@ class Sides {
 // The one with the larger value, of the two measured one after the other.
 Measure larger_of(const Measure& one, const Measure& other);
 
-// A field of what `who` has reported. Throws Error when it is no number.
+// A field of what `who` has reported. Throws Error when it is no number, or no text.
 double number_in(const nlohmann::json& report, const std::string& field, const std::string& who);
+std::string text_in(const nlohmann::json& report, const std::string& field, const std::string& who);
 
 }  // namespace paceline
