@@ -70,7 +70,7 @@ struct DataCleanOptions {
 
 struct PrepareReviewsOptions {
   PrepareOptions prepare;  // but for what follows, which is given as words
-  std::string as;  // mapper or reducer; empty: all of the work
+  std::string as;          // mapper or reducer; empty: all of the work
   std::string input_format = "auto";
   std::string duplicates = "group";
   std::string cut = "end";

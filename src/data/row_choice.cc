@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/process.h"
 #include "data/text_source.h"
 
 namespace paceline {
@@ -32,7 +33,7 @@ void for_each_in_threads(std::uint64_t count, const std::function<void(std::uint
   };
   {
     std::vector<std::jthread> threads;
-    const std::uint64_t most = std::max(1U, std::thread::hardware_concurrency());
+    const std::uint64_t most = available_cores();
     while (threads.size() + 1 < std::min(most, count)) threads.emplace_back(work);
     work();
   }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "prepare/sliced_file.h"
 
 namespace paceline {
 namespace {
@@ -11,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kRowsPerMark = 1024;
-constexpr std::uint64_t kGroupMagic = 0x3250524745434150;  // "PACEGRP2"
+constexpr std::uint64_t kGroupMagic = 0x3350524745434150;  // "PACEGRP3"
 
 struct GroupFoot {  // the last bytes of the file; the marks are before it
   std::uint64_t rows = 0;
@@ -28,10 +29,12 @@ void GroupWriter::add_number(std::uint32_t number) {
 }
 
 void GroupWriter::add(const GroupedReview& review) {
-  if (rows_ % kRowsPerMark == 0) marks_.push_back(file_.size());
+  if (rows_ % kRowsPerMark == 0) marks_.push_back({file_.size(), 0});
+  const std::uint64_t begin = file_.size();
   add_number(static_cast<std::uint32_t>(2 * review.words.size() + review.label));
   for (const std::uint32_t word : review.words) add_number(word);
   ++rows_;
+  marks_.back().checksum += checksum_of_record(file_.since(begin));
   file_.end_item();
 }
 
@@ -47,7 +50,8 @@ struct GroupReader::Impl {
   fs::path path;
   std::ifstream file;
   GroupFoot foot;
-  std::vector<std::uint64_t> marks;  // and the end of the rows
+  std::vector<GroupMark> marks;  // and the end of the rows
+  std::uint64_t checksum = 0;    // of the rows since the mark, so far
   std::uint64_t row = 0;
   std::string bytes;
   const unsigned char* at = nullptr;
@@ -61,9 +65,12 @@ struct GroupReader::Impl {
     if (!file.read(static_cast<char*>(into), static_cast<std::streamsize>(count))) fail();
   }
   void load(std::uint64_t mark) {
-    if (marks[mark + 1] < marks[mark] || marks[mark + 1] > foot.end) fail();
-    bytes.resize(marks[mark + 1] - marks[mark]);
-    file.seekg(static_cast<std::streamoff>(marks[mark]));
+    const std::uint64_t begin = marks[mark].begin;
+    const std::uint64_t behind = marks[mark + 1].begin;
+    if (behind < begin || behind > foot.end) fail();
+    checksum = 0;
+    bytes.resize(behind - begin);
+    file.seekg(static_cast<std::streamoff>(begin));
     read(bytes.data(), bytes.size());
     at = reinterpret_cast<const unsigned char*>(bytes.data());
     end = at + bytes.size();
@@ -87,13 +94,13 @@ GroupReader::GroupReader(const fs::path& path) : impl_(std::make_unique<Impl>())
   impl_->read(&impl_->foot, sizeof(GroupFoot));
   const std::uint64_t marks = (impl_->foot.rows + kRowsPerMark - 1) / kRowsPerMark;
   if (impl_->foot.magic != kGroupMagic ||
-      impl_->foot.end + marks * sizeof(std::uint64_t) != static_cast<std::uint64_t>(foot_at)) {
+      impl_->foot.end + marks * sizeof(GroupMark) != static_cast<std::uint64_t>(foot_at)) {
     impl_->fail();
   }
   impl_->marks.resize(marks);
   impl_->file.seekg(static_cast<std::streamoff>(impl_->foot.end));
-  impl_->read(impl_->marks.data(), marks * sizeof(std::uint64_t));
-  impl_->marks.push_back(impl_->foot.end);
+  impl_->read(impl_->marks.data(), marks * sizeof(GroupMark));
+  impl_->marks.push_back({impl_->foot.end, 0});
   seek(0);
 }
 
@@ -115,12 +122,18 @@ void GroupReader::seek(std::uint64_t row) {
 bool GroupReader::next(GroupedReview& review) {
   Impl& my = *impl_;
   if (my.row == my.foot.rows) return false;
-  if (my.row % kRowsPerMark == 0) my.load(my.row / kRowsPerMark);
-  ++my.row;
+  const std::uint64_t mark = my.row / kRowsPerMark;
+  if (my.row % kRowsPerMark == 0) my.load(mark);
+  const unsigned char* const begin = my.at;
   const std::uint32_t head = my.number();
   if (head / 2 > static_cast<std::uint64_t>(my.end - my.at)) my.fail();
   my.words.resize(head / 2);
   for (std::uint32_t& word : my.words) word = my.number();
+  my.checksum += checksum_of_record(
+      {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(my.at - begin)});
+  ++my.row;
+  const bool last = my.row % kRowsPerMark == 0 || my.row == my.foot.rows;
+  if (last && my.checksum != my.marks[mark].checksum) my.fail();
   review.label = static_cast<std::uint8_t>(head % 2);
   review.words = my.words;
   return true;

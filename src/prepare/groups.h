@@ -1,9 +1,10 @@
 // Reviews on their way from grouping to numbering: each text once, with its label, in the order of
 // its hash, as the numbers which the words that will be kept have in a table (word_table.h).
 //
-// A file holds rows of one part (train, validation or test), and where every 1024th begins. A row
-// is how many numbers there are and the label, and then these, each number in as many bytes as it
-// needs: the words that come first, and most often, have the smallest.
+// A file holds rows of one part (train, validation or test), and marks: where every 1024th begins,
+// and a checksum of those up to the next. A row is how many numbers there are and the label, and
+// then these, each in as many bytes as it needs: the words that come first, and most often, have
+// the smallest.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,11 @@
 #include "prepare/buffered_file.h"
 
 namespace paceline {
+
+struct GroupMark {
+  std::uint64_t begin = 0;     // of its rows
+  std::uint64_t checksum = 0;  // the sum of theirs
+};
 
 struct GroupedReview {
   std::uint8_t label = 0;
@@ -34,7 +40,7 @@ class GroupWriter {
 
   BufferedFile file_;
   std::uint64_t rows_ = 0;
-  std::vector<std::uint64_t> marks_;
+  std::vector<GroupMark> marks_;
 };
 
 class GroupReader {

@@ -86,7 +86,10 @@ LineReader::LineReader(const InputFile& file, const Portion& portion, const Stop
     }
     return filled;
   };
-  if (portion.begin > 0) next_of_all();  // it began before
+  if (portion.begin > 0) {  // it began before, and counts there
+    next_of_all();
+    too_long_ = 0;
+  }
 }
 
 std::uint64_t LineReader::consumed() const {
@@ -111,8 +114,7 @@ std::optional<std::string_view> LineReader::next_of_all() {
     const auto bytes = static_cast<std::size_t>(end_ - at_);
     if (bytes > kMostLineBytes) {
       skip_long_line();
-      found = end_of_line(at_);
-      continue;
+      return std::string_view();  // the next one may be of another portion
     }
     if (!fill()) {  // the last line may lack its end
       if (at_ == end_) return std::nullopt;

@@ -46,12 +46,20 @@ std::vector<std::uint32_t> read_translation(const fs::path& path) {
   return numbers;
 }
 
+std::uint64_t checksum_of(const NumberedRows& rows) {
+  std::uint64_t sum = XXH3_64bits(rows.labels.data(), rows.labels.size());
+  for (const std::string& chunk : rows.ids) {
+    sum = XXH3_64bits_withSeed(chunk.data(), chunk.size(), sum);
+  }
+  return sum;
+}
+
 void write_numbered(const fs::path& path, const NumberedRows& rows) {
   std::vector<std::uint64_t> sizes = {rows.labels.size()};
   for (const std::string& chunk : rows.ids) sizes.push_back(chunk.size());
-  const std::uint64_t count = sizes.size();
+  const std::array<std::uint64_t, 2> head = {checksum_of(rows), sizes.size()};
   AtomicFile file(path);
-  file.write(std::as_bytes(std::span(&count, 1)));
+  file.write(std::as_bytes(std::span(head)));
   file.write(std::as_bytes(std::span(sizes)));
   file.write(std::string_view(rows.labels));
   for (const std::string& chunk : rows.ids) file.write(std::string_view(chunk));
@@ -191,12 +199,15 @@ NumberedRows read_numbered(const fs::path& path) {
     std::memcpy(&value, take(sizeof value).data(), sizeof value);
     return value;
   };
+  const std::uint64_t checksum = number();
   std::vector<std::uint64_t> sizes;
   for (std::uint64_t count = number(); count > 0; --count) sizes.push_back(number());
-  if (sizes.empty()) throw DataError("{} is damaged: begin anew with --fresh", path.string());
   NumberedRows rows;
-  rows.labels = take(sizes[0]);
+  if (!sizes.empty()) rows.labels = take(sizes[0]);
   for (std::size_t i = 1; i < sizes.size(); ++i) rows.ids.push_back(take(sizes[i]));
+  if (sizes.empty() || checksum_of(rows) != checksum) {
+    throw DataError("{} is damaged: begin anew with --fresh", path.string());
+  }
   return rows;
 }
 

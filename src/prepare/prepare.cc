@@ -1,6 +1,8 @@
 #include "prepare/prepare.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -121,15 +123,15 @@ class Preparation {
 
   // The first process has the folder; of several each has one in it.
   void open_folders() {
-    const fs::path path = options_.work_dir.empty() ? fs::path(options_.output.string() + ".work")
-                                                    : options_.work_dir;
+    const std::string name = options_.output.filename().string() + ".work";
+    work_ = (options_.work_dir.empty() ? options_.output.parent_path() : options_.work_dir) / name;
     Json made_of = {{"settings", describe(options_.settings)},
                     {"inputs", describe(files_)},
                     {"format", options_.format == PrepareFormat::kTsv ? "tsv" : "hdf5"},
                     {"processes", fleet_.size()},
                     {"parallel_output", options_.parallel_output}};
     do_together(fleet_, [&]() -> Json {
-      if (fleet_.rank() == 0) top_.emplace(path, made_of, options_.fresh);
+      if (fleet_.rank() == 0) top_.emplace(work_, made_of, options_.fresh);
       return {};
     });
     if (fleet_.size() == 1) {
@@ -138,7 +140,7 @@ class Preparation {
     }
     do_together(fleet_, [&]() -> Json {
       made_of["process"] = fleet_.rank();
-      mine_.emplace(path / fmt::format("process-{}", fleet_.rank()), made_of, options_.fresh);
+      mine_.emplace(work_ / fmt::format("process-{}", fleet_.rank()), made_of, options_.fresh);
       return {};
     });
     folder_ = &*mine_;
@@ -146,7 +148,9 @@ class Preparation {
 
   void remove_folders() {
     do_together(fleet_, [this]() -> Json {
+      std::error_code ignored;
       if (mine_) mine_->remove();
+      if (!top_) fs::remove(work_, ignored);  // of another host, when nothing else is in it
       return {};
     });
     if (top_) top_->remove();
@@ -211,15 +215,16 @@ class Preparation {
             numbered.sum.text() + digest(join(words.words, "\n"))};
   }
 
-  // What is no property of the content.
-  void add_totals(Json& summary, const Description& description) const {
+  // What is no property of the content. Only the first process need see the output.
+  void add_totals(Json& summary, const Description& description) {
     std::uint64_t bytes = 0;
     for (const InputFile& file : files_) bytes += file.bytes;
     summary["input_bytes"] = bytes;
     summary["files"] = files_.size();
     summary["processes"] = fleet_.size();
     summary["output"] = options_.output.string();
-    summary["output_bytes"] = fs::file_size(options_.output);
+    summary["output_bytes"] = do_together(
+        fleet_, [this] { return fleet_.rank() == 0 ? fs::file_size(options_.output) : 0; })[0];
     summary["content_checksum"] = description.content_checksum;
   }
 
@@ -231,7 +236,23 @@ class Preparation {
   std::optional<WorkFolder> top_;   // of the first process
   std::optional<WorkFolder> mine_;  // of each, when there are several
   WorkFolder* folder_ = nullptr;
+  fs::path work_;
 };
+
+// A merge has many files open, and the usual limit is meant for programs that use select().
+void allow_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// A launcher may have given each process some of the host's cores; otherwise they share all.
+unsigned cores_of_process(const Fleet& fleet) {
+  const unsigned cores = available_cores();
+  const bool all = static_cast<long>(cores) == ::sysconf(_SC_NPROCESSORS_ONLN);
+  return all ? cores / fleet.neighbours() : cores;
+}
 
 }  // namespace
 
@@ -244,8 +265,9 @@ Json prepare_reviews(const PrepareOptions& wanted, Fleet& fleet, const StopFlag&
                      const PrepareNews& news) {
   PrepareOptions options = wanted;
   if (options.threads == 0) {
-    options.threads = threads_for(options.memory, available_cores() / fleet.neighbours());
+    options.threads = threads_for(options.memory, cores_of_process(fleet));
   }
+  allow_open_files();
   try {
     return Preparation(options, fleet, stop, news).run();
   } catch (const SharedError&) {

@@ -28,7 +28,7 @@ struct PrepareOptions {
   unsigned threads = 0;                           // 0: see threads_for()
   std::uint64_t memory = std::uint64_t{1} << 30;  // of each process
   std::uint64_t portion_bytes = 0;  // of the input to read at a time; 0: as the memory allows
-  std::filesystem::path work_dir;   // empty: beside the output
+  std::filesystem::path work_dir;   // of OUTPUT.work; empty: that of the output
   // Several processes write the output at the same time, with parallel HDF5. Otherwise the first
   // writes what all have deflated.
   bool parallel_output = false;
@@ -38,7 +38,7 @@ struct PrepareOptions {
 // As many threads as there are cores, or as find room in so much memory.
 unsigned threads_for(std::uint64_t memory, unsigned cores);
 
-// Returns the summary that docs/prepare.md describes, in every process of the fleet. Throws
+// Returns what was counted on the way, in every process of the fleet. Throws
 // ConfigError, DataError, or Interrupted when `stop` was set; with several processes SharedError.
 nlohmann::json prepare_reviews(const PrepareOptions& options, Fleet& fleet, const StopFlag& stop,
                                const PrepareNews& news);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "prepare/share_slices.h"
 #include "prepare/stages.h"
 
 namespace paceline {
@@ -14,6 +15,7 @@ using Json = nlohmann::json;
 
 constexpr std::uint64_t kMostPortion = 64'000'000;
 constexpr std::uint64_t kLeastPortion = 4'000'000;
+constexpr const char* kReadPrefix = "read-";
 
 // All processes must cut the input in the same way, and go on as they have begun.
 std::uint64_t portion_bytes(const PrepareContext& context, std::uint64_t input_bytes) {
@@ -33,30 +35,22 @@ std::uint64_t portion_bytes(const PrepareContext& context, std::uint64_t input_b
   return first;
 }
 
-// Every process gets its slices of the runs of all others.
+// With several processes, what follows depends on the runs of all: what one has lost is lost for
+// all.
 std::vector<fs::path> share_runs(const PrepareContext& context, std::vector<fs::path> runs) {
-  Fleet& fleet = context.fleet;
-  if (fleet.size() == 1) return runs;
-  const fs::path end = context.folder / "shuffled.json";
-  const auto place = [&](std::size_t from, std::size_t number) {
-    return context.folder / fmt::format("from-{}-{:06}.run", from, number);
-  };
+  if (context.fleet.size() == 1) return runs;
+  const fs::path end = context.folder / "shared.json";
   Json received = read_done(end);
-  const auto everyone = do_together(fleet, [&]() -> Json { return !received.is_null(); });
+  const auto everyone = do_together(context.fleet, [&]() -> Json { return !received.is_null(); });
   if (std::ranges::find(everyone, Json(false)) != everyone.end()) {
-    do_together(fleet, [&]() -> Json {
-      std::vector<std::vector<FilePiece>> outgoing(fleet.size());
-      for (const fs::path& run : runs) {
-        const RunReader reader(run, 0);
-        for (std::size_t to = 0; to < fleet.size(); ++to) {
-          if (to == fleet.rank()) continue;
-          outgoing[to].push_back(reader.piece(slices_of(to, fleet.size())));
-        }
-      }
+    do_together(context.fleet, [&]() -> Json {
+      context.folder.keep_only(kReadPrefix);
+      return {};
+    });
+    const auto paths = share_slices(context, runs, open_run, "run");
+    do_together(context.fleet, [&]() -> Json {
       received = Json::array();
-      for (const fs::path& path : fleet.exchange(outgoing, place)) {
-        received.push_back(path.filename().string());
-      }
+      for (const fs::path& path : paths) received.push_back(path.filename().string());
       write_done(end, received);
       return {};
     });
@@ -77,7 +71,9 @@ ReadResult read_stage(const PrepareContext& context, const std::vector<InputFile
   }
   std::uint64_t my_bytes = 0;
   for (const Portion& portion : mine) my_bytes += portion.end - portion.begin;
-  const auto name = [&](std::size_t i) { return context.folder / fmt::format("read-{:06}", i); };
+  const auto name = [&](std::size_t i) {
+    return context.folder / fmt::format("{}{:06}", kReadPrefix, i);
+  };
   ReadResult result;
   const auto reports = do_together(context.fleet, [&] {
     Ticker ticker(context.news, "reading", my_bytes, Ticker::Unit::kBytes);

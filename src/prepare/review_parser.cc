@@ -71,8 +71,6 @@ const char* sentence_of(Reject reject) {
       return "without a rating";
     case Reject::kRatingRange:
       return "with a rating out of range";
-    case Reject::kUndecided:
-      return "with a rating that is neither negative nor positive";
     case Reject::kEmpty:
       return "without a word";
     case Reject::kTooLong:
@@ -89,7 +87,7 @@ struct ReviewParser::Json {
 ReviewParser::ReviewParser(const InputFile& file, const ReviewFields& fields,
                            const RatingRange& range)
     : file_(file),
-      range_(range),
+      range_(file.format == ReviewFormat::kGrouped ? RatingRange{0, kHighestRating} : range),
       text_names_{fields.text.empty() ? "reviewText" : fields.text,
                   fields.text.empty() ? "text" : fields.text},
       rating_names_{fields.rating.empty() ? "overall" : fields.rating,

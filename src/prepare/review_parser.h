@@ -19,11 +19,10 @@ enum class Reject {
   kNoText,       // the field is missing, or not a text
   kNoRating,     // the field is missing, or not a number
   kRatingRange,  // outside of what ratings can be
-  kUndecided,    // neither negative nor positive
   kEmpty,        // no word is left
   kTooLong,      // a line of more bytes than one may have
 };
-inline constexpr std::size_t kRejects = 8;
+inline constexpr std::size_t kRejects = 7;
 const char* sentence_of(Reject reject);  // "lines are not of the format"
 
 // Ratings are kept in hundredths, so that they can be counted.

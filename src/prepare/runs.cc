@@ -102,6 +102,10 @@ void RunBuilder::write(const fs::path& path) {
 
 // ---- reading -----------------------------------------------------------------------------
 
+SlicedFile open_run(const fs::path& path) {
+  return SlicedFile(path, kRunMagic);
+}
+
 struct RunReader::Impl {
   SlicedFile file;
   std::vector<char> buffer{};
@@ -134,7 +138,7 @@ struct RunReader::Impl {
 
 RunReader::RunReader(const fs::path& path, std::size_t buffer_bytes)
     : impl_(std::make_unique<Impl>(
-          Impl{.file = SlicedFile(path, kRunMagic), .buffer = std::vector<char>(buffer_bytes)})) {}
+          Impl{.file = open_run(path), .buffer = std::vector<char>(buffer_bytes)})) {}
 
 RunReader::~RunReader() = default;
 RunReader::RunReader(RunReader&&) noexcept = default;
@@ -170,10 +174,6 @@ bool RunReader::next(RatedText& text) {
   }
   my.at += bytes;
   return true;
-}
-
-FilePiece RunReader::piece(SliceRange slices) const {
-  return impl_->file.piece(slices);
 }
 
 // ---- merging -----------------------------------------------------------------------------

@@ -77,6 +77,8 @@ class RunBuilder {
   std::vector<Entry> entries_;
 };
 
+SlicedFile open_run(const std::filesystem::path& path);
+
 // Reads one slice after the other. One thread at a time; throws DataError when the file is damaged.
 class RunReader {
  public:
@@ -86,7 +88,6 @@ class RunReader {
 
   void begin(std::size_t slice);
   bool next(RatedText& text);  // false: the slice is over
-  FilePiece piece(SliceRange slices) const;
 
  private:
   struct Impl;

@@ -29,8 +29,9 @@ void check_settings(const PrepareSettings& settings) {
   if (settings.length == 0 || settings.length > 65'535) {
     throw ConfigError("--length must be between 1 and 65,535");
   }
-  if (settings.vocabulary == 0 && settings.words.empty()) {
-    throw ConfigError("--vocabulary must be at least 1");
+  if ((settings.vocabulary == 0 && settings.words.empty()) ||
+      settings.vocabulary > kMostVocabulary) {
+    throw ConfigError("--vocabulary must be between 1 and {}", kMostVocabulary);
   }
 }
 

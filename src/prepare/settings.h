@@ -25,6 +25,8 @@ enum class Duplicates {
   kKeep,
 };
 
+inline constexpr std::uint32_t kMostVocabulary = 10'000'000;  // words
+
 struct PrepareSettings {
   ReviewFormat format = ReviewFormat::kAuto;
   ReviewFields fields;

@@ -41,7 +41,7 @@ void for_each_in_slice(const SlicedFile& list, std::size_t slice, std::string& b
 // there are several passes over the slice, each for some of its words.
 void for_each_counted(const std::vector<SlicedFile>& lists, std::size_t slice, std::size_t memory,
                       const std::function<void(const ListedWord&)>& visit) {
-  constexpr std::uint64_t kTableBytes = 4;  // for each byte of a list, at most
+  constexpr std::uint64_t kTableBytes = 8;  // for each byte of a list, at most
   std::uint64_t bytes = 0;
   for (const SlicedFile& list : lists) bytes += list.end(slice) - list.begin(slice);
   const std::uint64_t passes = 1 + kTableBytes * bytes / memory;
@@ -112,7 +112,9 @@ WordTotals merge_lists(const std::vector<fs::path>& lists, const MergeOptions& o
     for_each_counted(files, options.slices.first + i, options.thread_memory,
                      [&](const ListedWord& word) {
                        ++different;
-                       if (word.count >= bar) best.emplace_back(word.word, word.count);
+                       if (word.count < bar || word.word.size() > kLongestWord) return;
+                       best.emplace_back(word.word, word.count);
+                       if (best.size() > 2 * options.most) keep_most_frequent(best, options.most);
                      });
     keep_most_frequent(best, options.most);
     lock.lock();

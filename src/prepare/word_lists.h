@@ -36,6 +36,9 @@ void for_each_listed(const std::filesystem::path& list,
 using CountedWords = std::vector<std::pair<std::string, std::uint64_t>>;
 void keep_most_frequent(CountedWords& words, std::size_t most);
 
+// Longer ones are never chosen: all words of a file take as much room as the longest.
+inline constexpr std::size_t kLongestWord = 256;  // bytes
+
 struct WordTotals {
   std::uint64_t different = 0;  // that count
   CountedWords words;           // the most frequent ones

@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "prepare/share_slices.h"
 #include "prepare/stages.h"
 #include "prepare/word_lists.h"
 
@@ -12,32 +11,14 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-// Every process gets its slices of the lists of all others.
-std::vector<fs::path> share_lists(const PrepareContext& context, std::vector<fs::path> lists) {
-  Fleet& fleet = context.fleet;
-  if (fleet.size() == 1) return lists;
-  do_together(fleet, [&]() -> Json {
-    std::vector<std::vector<FilePiece>> outgoing(fleet.size());
-    for (const fs::path& path : lists) {
-      const SlicedFile list = open_list(path);
-      for (std::size_t to = 0; to < fleet.size(); ++to) {
-        if (to != fleet.rank()) outgoing[to].push_back(list.piece(slices_of(to, fleet.size())));
-      }
-    }
-    const auto received = fleet.exchange(outgoing, [&](std::size_t from, std::size_t number) {
-      return context.folder / fmt::format("from-{}-{:06}.words", from, number);
-    });
-    lists.insert(lists.end(), received.begin(), received.end());
-    return {};
-  });
-  return lists;
-}
-
-WordResult choose(const PrepareContext& context, const std::vector<fs::path>& lists) {
+WordResult choose(const PrepareContext& context, std::vector<fs::path> lists) {
   const std::size_t most = context.options.settings.vocabulary;
-  const std::vector<fs::path> all = share_lists(context, lists);
+  if (context.fleet.size() > 1) {
+    const auto received = share_slices(context, lists, open_list, "words");
+    lists.insert(lists.end(), received.begin(), received.end());
+  }
   const auto reports = do_together(context.fleet, [&]() -> Json {
-    const WordTotals totals = merge_lists(all,
+    const WordTotals totals = merge_lists(lists,
                                           {slices_of(context.fleet.rank(), context.fleet.size()),
                                            most, context.options.threads, context.thread_memory},
                                           context.stop);
@@ -69,7 +50,7 @@ WordResult word_stage(const PrepareContext& context, const GroupResult& grouped)
   for (const GroupResult::Segment& segment : grouped.segments) {
     lists.push_back(words_path(segment.name));
   }
-  WordResult result = choose(context, lists);
+  WordResult result = choose(context, std::move(lists));
   do_together(context.fleet, [&]() -> Json {
     write_done(end, {{"different", result.different}, {"words", result.words}});
     return {};

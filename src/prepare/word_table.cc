@@ -99,7 +99,8 @@ void WordTable::number(std::string_view text, std::uint64_t times,
 bool WordTable::full() const {
   // Growing holds the table twice, and once more.
   const std::size_t slots = 2 * (used_ + 1) >= table_.size() ? 3 * table_.size() : table_.size();
-  return slots * sizeof(Entry) + 2 * text_.size() > memory_;
+  constexpr std::size_t kMostText = std::size_t{1} << 31;  // places in it have 32 bits
+  return slots * sizeof(Entry) + 2 * text_.size() > memory_ || text_.size() > kMostText;
 }
 
 void WordTable::for_each(const std::function<void(const ListedWord&)>& visit) const {

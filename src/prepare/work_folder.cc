@@ -42,11 +42,28 @@ WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, bool
     resumed_ = true;
     return;
   }
-  for (const auto& entry : fs::directory_iterator(path_)) {
-    if (entry.path() != lock) fs::remove_all(entry.path());
-  }
+  if (manifest_.is_null()) expect_nothing();
+  keep_only({});
   manifest_ = {{"made_of", made_of}};
   save();
+}
+
+// A folder that is not known to be ours is not ours to empty.
+void WorkFolder::expect_nothing() const {
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    const std::string name = entry.path().filename().string();
+    if (name == "lock" || name.starts_with("manifest.json")) continue;
+    throw DataError("{} is not of an earlier run, and it is not empty: name another --work-dir",
+                    path_.string());
+  }
+}
+
+void WorkFolder::keep_only(const std::string& prefix) const {
+  for (const auto& entry : fs::directory_iterator(path_)) {
+    const std::string name = entry.path().filename().string();
+    const bool kept = !prefix.empty() && (name == "manifest.json" || name.starts_with(prefix));
+    if (name != "lock" && !kept) fs::remove_all(entry.path());
+  }
 }
 
 void WorkFolder::save() const {

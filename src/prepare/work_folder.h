@@ -13,7 +13,7 @@ namespace paceline {
 class WorkFolder {
  public:
   // `made_of` is all that what lies there depends on. A folder that was made of something else is
-  // refused, unless it is to be `fresh`.
+  // refused, unless it is to be `fresh`; one that holds something else always is.
   WorkFolder(const std::filesystem::path& path, const nlohmann::json& made_of, bool fresh);
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
@@ -25,6 +25,8 @@ class WorkFolder {
   // as it was.
   std::uint64_t chosen(const std::string& name, std::uint64_t now);
 
+  // Removes all but files whose names begin so.
+  void keep_only(const std::string& prefix) const;
   void remove();
 
  private:
@@ -38,6 +40,7 @@ class WorkFolder {
     int file_;
   };
 
+  void expect_nothing() const;
   void save() const;
 
   std::filesystem::path path_;

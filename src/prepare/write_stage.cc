@@ -82,13 +82,17 @@ void write_together(const PrepareContext& context, const GroupResult& grouped,
     file->close();
     return {};
   });
-  {
-    const auto tables = context.fleet.open(SequenceFile::partial_path(context.options.output));
+  auto tables = context.fleet.open(SequenceFile::partial_path(context.options.output));
+  try {
     for (std::size_t part = 0; part < kReviewParts; ++part) {
       const PartRows& rows = grouped.parts[part];
       if (rows.all > 0) write_part(context, numbered, part, name_of(rows.part), *tables);
     }
+  } catch (const Error& error) {
+    context.fleet.abandon(error.what(), error.code());  // the others are writing: none can close it
+    throw;
   }
+  tables.reset();
   do_together(context.fleet, [&]() -> Json {
     if (file) file->commit();
     return {};

@@ -53,14 +53,16 @@ TEST(Groups, MayBeEmptyAndAreNotReadWhenDamaged) {
   const std::string bytes = read_text(dir.path() / "cut");
   write_atomically(dir.path() / "cut", bytes.substr(1));
   EXPECT_THROW(GroupReader(dir.path() / "cut"), DataError);
-  // A number whose last byte says that it goes on.
-  write_atomically(dir.path() / "cut", std::string(bytes).replace(25, 1, "\xFF"));
-  EXPECT_THROW(
-      {
-        GroupReader damaged(dir.path() / "cut");
-        while (damaged.next(review)) continue;
-      },
-      DataError);
+  // Another number, or one whose last byte says that it goes on.
+  for (const char* wrong : {"\x01", "\xFF"}) {
+    write_atomically(dir.path() / "cut", std::string(bytes).replace(3, 1, wrong));
+    EXPECT_THROW(
+        {
+          GroupReader damaged(dir.path() / "cut");
+          while (damaged.next(review)) continue;
+        },
+        DataError);
+  }
   write_atomically(dir.path() / "d", "something else altogether, and long enough");
   EXPECT_THROW(GroupReader(dir.path() / "d"), DataError);
   EXPECT_THROW(GroupReader(dir.path() / "none"), DataError);

@@ -75,6 +75,23 @@ TEST_F(LineReaderTest, LinesThatAreTooLongAreLeftOutAndCounted) {
   EXPECT_EQ(reader.too_long(), 2U);
 }
 
+// Also where it ends in another portion than it begins in, or spans several.
+TEST_F(LineReaderTest, ALineThatIsTooLongIsInOnePortion) {
+  const InputFile file =
+      file_of("a\n" + std::string(20'000'000, 'z') + "\nb\nc\n" + std::string(1000, 'd') + "\n");
+  for (const std::uint64_t bytes : {3'000'000U, 9'000'000U, 19'999'990U, 20'000'005U}) {
+    std::vector<std::string> lines;
+    std::uint64_t too_long = 0;
+    for (std::uint64_t begin = 0; begin < file.bytes; begin += bytes) {
+      LineReader reader(file, {0, begin, std::min(begin + bytes, file.bytes)});
+      while (const auto line = reader.next()) lines.emplace_back(*line);
+      too_long += reader.too_long();
+    }
+    EXPECT_EQ(lines, (std::vector<std::string>{"a", "b", "c", std::string(1000, 'd')})) << bytes;
+    EXPECT_EQ(too_long, 1U) << bytes;
+  }
+}
+
 TEST_F(LineReaderTest, QuotedLineEndsDoNotEndALineOfCsv) {
   const InputFile file =
       file_of("1,\"two\nlines\"\n2,\"a \"\"q\"\"\n\nb\"\n3,x\n", ReviewFormat::kCsv);

@@ -120,6 +120,14 @@ TEST_F(NumberRows, AreNotReadWhenCutOff) {
   }
 }
 
+TEST_F(NumberRows, AreNotReadWhenDamaged) {
+  number(0, 2500);
+  std::string bytes = read_text(dir_.path() / "chunks");
+  bytes[bytes.size() / 2] ^= 1;
+  write_atomically(dir_.path() / "chunks", bytes);
+  EXPECT_THROW(read_numbered(dir_.path() / "chunks"), DataError);
+}
+
 TEST_F(NumberRows, StopWhenTold) {
   stop_ = true;
   EXPECT_THROW(number(0, 2500), Interrupted);

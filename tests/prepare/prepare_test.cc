@@ -462,7 +462,7 @@ TEST_F(PrepareTogether, WhatWasStoppedGoesOn) {
   const Json alone = prepare();
   fs::remove(options_.output);
   const fs::path work = dir_ / "out.h5.work";
-  for (const char* name : {"read-000001.json", "shuffled.json", "group-000.json", "words.json"}) {
+  for (const char* name : {"read-000001.json", "shared.json", "group-000.json", "words.json"}) {
     stop_ = false;
     std::atomic<bool> over = false;
     std::thread watcher([&] {
@@ -477,14 +477,37 @@ TEST_F(PrepareTogether, WhatWasStoppedGoesOn) {
     }
     over = true;
     watcher.join();
+    fs::remove(options_.output);  // of whoever was faster than that
   }
   stop_ = false;
   prepare_with(2);
   EXPECT_EQ(together_["content_checksum"], alone["content_checksum"]);
 }
 
-// What one process has lost, or has of another run, is noticed.
-TEST_F(PrepareTogether, FoldersThatDoNotFitAreRefused) {
+// Of a host that was replaced, say: the others do again what depends on it.
+TEST_F(PrepareTogether, WhatOneProcessHasLostIsMadeAgain) {
+  const Json alone = prepare();
+  fs::remove(options_.output);
+  const fs::path work = dir_ / "out.h5.work";
+  std::atomic<bool> over = false;
+  std::thread watcher([&] {
+    while (!over && !fs::exists(work / "process-0" / "words.json")) std::this_thread::yield();
+    stop_ = true;
+  });
+  try {
+    prepare_with(2);
+  } catch (const SharedError&) {
+    EXPECT_TRUE(fs::exists(work / "process-0" / "shared.json"));
+  }
+  over = true;
+  watcher.join();
+  stop_ = false;
+  fs::remove_all(work / "process-1");
+  prepare_with(2);
+  EXPECT_EQ(together_["content_checksum"], alone["content_checksum"]);
+}
+
+TEST_F(PrepareTogether, FoldersOfOtherRunsAreRefused) {
   stop_ = true;
   EXPECT_THROW(prepare_with(2), SharedError);
   EXPECT_THROW(prepare_with(3), SharedError);

@@ -84,7 +84,7 @@ TEST_F(RunsTest, PiecesOfThemAreRuns) {
   const std::string bytes = read_text(path(0));
   std::vector<fs::path> pieces;
   for (const SliceRange slices : {SliceRange{0, 100}, {100, 100}, {100, 101}, {101, kSlices}}) {
-    const FilePiece piece = RunReader(path(0), 0).piece(slices);
+    const FilePiece piece = open_run(path(0)).piece(slices);
     pieces.push_back(path(1 + static_cast<int>(pieces.size())));
     write_atomically(pieces.back(),
                      bytes.substr(piece.begin, piece.end - piece.begin) + piece.tail);

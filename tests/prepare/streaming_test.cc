@@ -63,6 +63,11 @@ TEST_F(StreamingTest, AReducerLeavesOutWhatIsNoCount) {
   EXPECT_EQ(report_.rejected[static_cast<std::size_t>(Reject::kMalformed)], 2U);
 }
 
+// The range is the mapper's to look at.
+TEST_F(StreamingTest, AReducerTakesAnyRating) {
+  EXPECT_EQ(reduced("good\t10\ngood\t0\n"), "good\t0\t1\ngood\t10\t1\n");
+}
+
 TEST_F(StreamingTest, SaysWhenNobodyTakesWhatItWrites) {
   std::ostringstream out;
   out.setstate(std::ios::badbit);

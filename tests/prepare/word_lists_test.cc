@@ -61,6 +61,13 @@ TEST_F(WordListsTest, TheBestOfManyAreFoundInALittleMemory) {
                                  "word349", "word399", "word449", "word499", "word048", "word098"));
 }
 
+TEST_F(WordListsTest, HaveNoWordThatIsLongerThanAWord) {
+  const std::string longest(kLongestWord, 'x');
+  const WordTotals totals = merged({list(longest + " " + longest + "y good")}, 10);
+  EXPECT_THAT(totals.words, ElementsAre(Pair("good", 1), Pair(longest, 1)));
+  EXPECT_EQ(totals.different, 3U);
+}
+
 // However many threads there are, and however little memory.
 TEST_F(WordListsTest, TheResultDependsOnTheWordsAlone) {
   std::vector<fs::path> lists;

@@ -31,6 +31,24 @@ TEST(WorkFolder, IsFoundAgainAndRemembersWhatWasChosen) {
   EXPECT_FALSE(std::filesystem::exists(dir.path() / "w"));
 }
 
+TEST(WorkFolder, IsNotMadeOfWhatIsSomebodyElses) {
+  TempDir dir;
+  write_atomically(dir.path() / "thesis.txt", "years of work");
+  EXPECT_THROW(WorkFolder(dir.path(), {}, false), DataError);
+  EXPECT_THROW(WorkFolder(dir.path(), {}, true), DataError);
+  EXPECT_TRUE(std::filesystem::exists(dir.path() / "thesis.txt"));
+}
+
+TEST(WorkFolder, MayKeepSome) {
+  TempDir dir;
+  WorkFolder folder(dir.path() / "w", {}, false);
+  for (const char* name : {"read-1", "read-2", "group-1"}) write_atomically(folder / name, "x");
+  folder.keep_only("read-");
+  EXPECT_TRUE(std::filesystem::exists(folder / "read-1"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "manifest.json"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "group-1"));
+}
+
 TEST(WorkFolder, IsForOneAtATime) {
   TempDir dir;
   const WorkFolder folder(dir.path() / "w", {}, false);

@@ -239,6 +239,7 @@ void run_streaming(const PrepareReviewsOptions& options, const PrepareOptions& p
   const std::vector<std::string> inputs =
       prepare.inputs.empty() ? std::vector<std::string>{kStandardInput} : prepare.inputs;
   PrepareSettings settings = prepare.settings;
+  check_settings(settings);
   if (!maps) settings.format = ReviewFormat::kGrouped;
   StopFlag stop = false;
   const SignalWatcher signals({SIGINT, SIGTERM}, [&stop](int) { stop = true; });
@@ -292,7 +293,7 @@ void add_prepare_command(CLI::App& root, const CommandContext& context) {
   add_value(command, "--threads", options->prepare.threads, "how many [the cores there are]", "N");
   add_value(command, "--memory", options->memory, "to use, at most [1G]", "BYTES");
   add_value(command, "--work-dir", options->prepare.work_dir,
-            "where to keep what is between [OUTPUT.work]", "PATH");
+            "folder in which to keep OUTPUT.work, what is between [that of the output]", "PATH");
   command.add_flag(
       "--parallel-output", options->prepare.parallel_output,
       "with mpirun or srun: all processes write the output, with parallel HDF5, for file "

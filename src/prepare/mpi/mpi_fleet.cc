@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -73,6 +74,10 @@ class MpiFleet : public Fleet {
     std::vector<int> sizes(size());
     const int my_size = static_cast<int>(mine.size());
     MPI_Allgather(&my_size, 1, MPI_INT, sizes.data(), 1, MPI_INT, MPI_COMM_WORLD);
+    if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) >
+        std::numeric_limits<int>::max()) {
+      throw CommError("processes have too much to tell each other: use a smaller --vocabulary");
+    }
     std::vector<int> begins(size());
     std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), 0);
     std::string all(static_cast<std::size_t>(begins.back() + sizes.back()), '\0');

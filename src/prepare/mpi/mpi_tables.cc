@@ -28,6 +28,7 @@ hid_t open_together(const std::filesystem::path& path) {
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
   const Owned<H5Pclose> access(H5Pcreate(H5P_FILE_ACCESS));
   H5Pset_fapl_mpio(access, MPI_COMM_WORLD, MPI_INFO_NULL);
+  errno = 0;
   return H5Fopen(path.c_str(), H5F_ACC_RDWR, access);
 }
 
