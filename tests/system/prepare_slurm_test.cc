@@ -117,6 +117,24 @@ TEST_F(PrepareBySlurm, TheContentIsThatOfOneProcess) {
   EXPECT_EQ(run_shell(dir_.path(), "h5diff whole.h5 out.h5"), 0);
 }
 
+// As docs/prepare.md says: with that option nobody waits for a process that is no more.
+TEST_F(PrepareBySlurm, WhenOneIsKilledAllEndAndTheSameCommandGoesOn) {
+  ASSERT_EQ(run("whole.h5").code, 0);
+  const std::vector<std::string> srun_words = {"srun", "--mpi=pmix", "--kill-on-bad-exit=1", "-N2",
+                                               "-n2"};
+  const fs::path folder = dir_ / "out.h5.work" / "process-1";
+  PacelineProcess process(dir_.path(), command("out.h5"), srun_words);
+  ASSERT_TRUE(eventually(20, [&] { return fs::exists(folder / "read-000000.json"); }));
+  run_shell(dir_.path(), fmt::format("kill -KILL $(pgrep -f '^{} prepare reviews {}' | tail -n 1)",
+                                     PACELINE_BINARY, dir_.path().string()));
+  EXPECT_NE(process.wait(), 0);
+  EXPECT_FALSE(fs::exists(dir_ / "out.h5"));
+  PacelineProcess again(dir_.path(), command("out.h5"), srun_words);
+  EXPECT_EQ(again.wait(), 0) << again.output();
+  EXPECT_THAT(again.output(), HasSubstr("going on"));
+  EXPECT_EQ(run_shell(dir_.path(), "h5diff whole.h5 out.h5"), 0);
+}
+
 TEST_F(PrepareBySlurm, ProcessesThatDoNotKnowEachOtherAreRefused) {
   const Result result = srun({"-N2", "-n2"}, command("out.h5"));
   EXPECT_EQ(result.code, 2) << result.output;
