@@ -45,10 +45,12 @@ Environment read_environment(const char* (*variable)(const char*), bool output_i
                              int window_columns) {
   Environment environment;
   environment.cache_dir = cache_directory(variable);
-  const std::string_view kind = variable("TERM");
-  environment.terminal = output_is_terminal && !kind.empty() && kind != "dumb";
-  environment.color = environment.terminal && std::string_view(variable("NO_COLOR")).empty();
   environment.started_by = starter(variable);
+  const std::string_view kind = variable("TERM");
+  // mpirun gives its processes a terminal of its own, wherever their output goes.
+  environment.terminal = output_is_terminal && !kind.empty() && kind != "dumb" &&
+                         environment.started_by != StartedBy::kMpi;
+  environment.color = environment.terminal && std::string_view(variable("NO_COLOR")).empty();
   environment.columns = columns_from(variable("COLUMNS"), window_columns);
   return environment;
 }

@@ -64,6 +64,7 @@ void adopt_prepared(const std::map<std::string, std::string>& flags, RunConfig& 
   if (!size) return;
   if (!flags.contains("vocabulary")) config.data.text.vocabulary = size->vocabulary;
   if (!flags.contains("length")) config.data.text.length = size->length;
+  if (!flags.contains("cut") && size->cut) config.data.text.cut = *size->cut;
   if (!flags.contains("order")) config.order.kind = OrderKind::kBlocks;
   if (!flags.contains("order-block")) config.order.block = size->block;
 }

@@ -47,8 +47,10 @@ class Alone {
   std::lock_guard<std::recursive_mutex> lock_;
 };
 
-// The library would write its own words to the terminal.
+// The library would write its own words to the terminal, and at the end of the program it would
+// close once more what could not be closed, for want of room on a disk, say; that crashes.
 inline void be_quiet() {
+  H5dont_atexit();
   H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 

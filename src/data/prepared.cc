@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -163,6 +164,19 @@ std::uint32_t PreparedReviews::numbers() const {
 
 Vocabulary PreparedReviews::vocabulary() const {
   return Vocabulary(impl_->words, impl_->stop_words);
+}
+
+std::string PreparedReviews::setting(const std::string& name) const {
+  const hdf5::Alone alone;
+  if (H5Aexists(impl_->file, "settings") <= 0) return {};
+  const Attribute attribute(H5Aopen(impl_->file, "settings", H5P_DEFAULT));
+  const Type type(H5Aget_type(attribute));
+  if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) > 0) return {};
+  std::string text(H5Tget_size(type), '\0');
+  if (H5Aread(attribute, type, text.data()) < 0) return {};
+  const auto settings = nlohmann::json::parse(text, nullptr, false);
+  if (!settings.is_object() || !settings.contains(name) || !settings[name].is_string()) return {};
+  return settings[name];
 }
 
 std::uint64_t PreparedReviews::examples(PreparedPart part) const {

@@ -27,7 +27,8 @@ class PreparedReviews {
   std::uint32_t length() const;   // tokens of a review, at most
   std::uint32_t numbers() const;  // tokens are below: the words, and what means no word
   Vocabulary vocabulary() const;  // with the words that were left out
-  std::uint64_t examples(PreparedPart part) const;  // 0 when there is no such part
+  std::string setting(const std::string& name) const;  // how it was prepared; empty: not told
+  std::uint64_t examples(PreparedPart part) const;     // 0 when there is no such part
 
   std::vector<bool> labels(PreparedPart part) const;          // whether a review is positive
   std::unique_ptr<PreparedIds> ids(PreparedPart part) const;  // may outlive this

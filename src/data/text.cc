@@ -156,7 +156,11 @@ std::span<const std::int32_t> sequence_of(const std::uint8_t* row, std::size_t n
 std::optional<PreparedSize> prepared_size(const TextOptions& options) {
   if (!PreparedReviews::is_one(options.file)) return std::nullopt;
   const PreparedReviews file(options.file);
-  return PreparedSize{file.numbers(), file.length(), file.block_rows()};
+  PreparedSize size{file.numbers(), file.length(), file.block_rows()};
+  const std::string cut = file.setting("cut");
+  if (cut == "end") size.cut = TextCut::kEnd;
+  if (cut == "start") size.cut = TextCut::kStart;
+  return size;
 }
 
 std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, Split split,

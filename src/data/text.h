@@ -44,7 +44,8 @@ struct TextOptions {
 struct PreparedSize {
   std::uint32_t vocabulary = 0;
   std::uint32_t length = 0;
-  std::uint64_t block = 0;  // rows that are read together
+  std::uint64_t block = 0;       // rows that are read together
+  std::optional<TextCut> cut{};  // of longer texts, when it was prepared; nothing: it does not tell
 };
 std::optional<PreparedSize> prepared_size(const TextOptions& options);
 

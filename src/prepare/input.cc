@@ -1,8 +1,11 @@
 #include "prepare/input.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <optional>
 
@@ -84,15 +87,41 @@ void set_grouped(InputFile& file) {
   file.times_column = 2;
 }
 
-void look_at(InputFile& file, ReviewFormat format, const ReviewFields& fields) {
+void look_at_line(InputFile& file, std::string_view line, const ReviewFields& fields) {
+  if (file.format == ReviewFormat::kAuto) file.format = guess(line);
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  if (file.format == ReviewFormat::kCsv || file.format == ReviewFormat::kTsv) {
+    find_columns(file, line, fields);
+  }
+}
+
+// What is piped in, up to the end of its first line at least.
+std::string first_line_of_input(const StopFlag& stop) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  std::array<char, 4096> some{};
+  std::string start;
+  while (start.size() < kMost && start.find('\n') == std::string::npos) {
+    wait_for_input(STDIN_FILENO, stop);
+    const ssize_t got = ::read(STDIN_FILENO, some.data(), some.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw DataError("cannot read standard input: {}", errno_text(errno));
+    if (got == 0) break;
+    start.append(some.data(), static_cast<std::size_t>(got));
+  }
+  if (start.starts_with("\x1F\x8B") || start.starts_with("\x28\xB5\x2F\xFD")) {
+    throw DataError("standard input is compressed: pipe it through zcat or zstdcat");
+  }
+  return start;
+}
+
+void look_at(InputFile& file, ReviewFormat format, const ReviewFields& fields,
+             const StopFlag& stop) {
   if (format == ReviewFormat::kGrouped) set_grouped(file);
+  file.format = format;
   if (file.piped()) {
-    // What was read to look at it would be lost.
-    file.format = format == ReviewFormat::kAuto ? ReviewFormat::kJson : format;
-    if (file.format == ReviewFormat::kCsv || file.format == ReviewFormat::kTsv) {
-      file.text_column = column_number(fields.text).value_or(1);
-      file.rating_column = column_number(fields.rating).value_or(0);
-    }
+    file.start = first_line_of_input(stop);
+    if (!file.start.empty())
+      look_at_line(file, file.start.substr(0, file.start.find('\n')), fields);
     return;
   }
   struct stat status {};
@@ -102,14 +131,8 @@ void look_at(InputFile& file, ReviewFormat format, const ReviewFields& fields) {
   file.bytes = static_cast<std::uint64_t>(status.st_size);
   file.changed = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   file.compressed = ZstdReader::is_one(file.path) || GzipReader(file.path).compressed();
-  file.format = format;
-  if (format == ReviewFormat::kGrouped) return;
   LineReader lines(file, {0, 0, file.bytes});
-  const auto first = lines.next();
-  if (file.format == ReviewFormat::kAuto) {
-    file.format = first ? guess(*first) : ReviewFormat::kJson;
-  }
-  if (first && file.format != ReviewFormat::kJson) find_columns(file, *first, fields);
+  if (const auto first = lines.next()) look_at_line(file, *first, fields);
 }
 
 }  // namespace
@@ -131,22 +154,30 @@ std::string name_of(ReviewFormat format) {
 }
 
 std::vector<InputFile> find_inputs(const std::vector<std::string>& names, ReviewFormat format,
-                                   const ReviewFields& fields) {
+                                   const ReviewFields& fields, const StopFlag& stop) {
   std::vector<fs::path> paths;
   for (const std::string& name : names) {
     if (name == kStandardInput) {
       paths.emplace_back(name);
       continue;
     }
-    for (const fs::path& path : files_of(name)) paths.push_back(path.lexically_normal());
+    const bool folder = fs::is_directory(name);
+    for (const fs::path& path : files_of(name)) {
+      // What others have put beside the data: .part-0.crc, _SUCCESS.
+      const char first = path.filename().string()[0];
+      if (folder && (first == '.' || first == '_')) continue;
+      paths.push_back(path.lexically_normal());
+    }
   }
+  if (paths.empty()) throw DataError("there are no files in {}", join(names, ", "));
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   std::vector<InputFile> files;
   for (const fs::path& path : paths) {
     InputFile file;
     file.path = path;
-    look_at(file, format, fields);
+    look_at(file, format, fields, stop);
+    if (file.format == ReviewFormat::kAuto) file.format = ReviewFormat::kJson;  // it is empty
     files.push_back(std::move(file));
   }
   return files;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "prepare/tasks.h"
+
 namespace paceline {
 
 enum class ReviewFormat {
@@ -40,14 +42,16 @@ struct InputFile {
   std::size_t rating_column = 0;
   std::optional<std::size_t> times_column;  // of how many reviews a line tells; otherwise of one
 
+  std::string start;  // of what is piped in: what was read to look at it
+
   bool piped() const { return path == kStandardInput; }
 };
 
 // Looks at each file that the names mean (a file, a folder, a pattern, "-"), sorted by path, none
 // twice. Throws DataError when there is none, when one cannot be read, and when a column is
-// missing.
+// missing; Interrupted when `stop` is set while nothing comes from a pipe.
 std::vector<InputFile> find_inputs(const std::vector<std::string>& names, ReviewFormat format,
-                                   const ReviewFields& fields);
+                                   const ReviewFields& fields, const StopFlag& stop);
 
 // Lines that begin in [begin, end) of the file as it is stored.
 struct Portion {

@@ -31,7 +31,8 @@ class Descriptor {
   int number_;
 };
 
-// A pipe may keep us waiting for as long as it likes.
+}  // namespace
+
 void wait_for_input(int file, const StopFlag& stop) {
   constexpr int kLookMilliseconds = 100;
   pollfd input{file, POLLIN, 0};
@@ -39,8 +40,6 @@ void wait_for_input(int file, const StopFlag& stop) {
     throw_if_stopped(stop);
   } while (::poll(&input, 1, kLookMilliseconds) == 0);
 }
-
-}  // namespace
 
 LineReader::LineReader(const InputFile& file, const Portion& portion, const StopFlag* stop)
     : file_(file),
@@ -74,8 +73,11 @@ LineReader::LineReader(const InputFile& file, const Portion& portion, const Stop
     if (::lseek(open->number(), static_cast<off_t>(offset_), SEEK_SET) < 0) fail();
   }
   const bool waits = file.piped() && stop != nullptr;
-  read_ = [open, fail, waits, stop](std::span<std::byte> into) {
-    std::size_t filled = 0;
+  read_ = [open, fail, waits, stop,
+           start = std::string_view(file.start)](std::span<std::byte> into) mutable {
+    std::size_t filled = std::min(start.size(), into.size());
+    if (filled > 0) std::memcpy(into.data(), start.data(), filled);
+    start.remove_prefix(filled);
     while (filled < into.size()) {
       if (waits) wait_for_input(open->number(), *stop);
       const ssize_t got = ::read(open->number(), into.data() + filled, into.size() - filled);

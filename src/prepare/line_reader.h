@@ -17,6 +17,9 @@
 
 namespace paceline {
 
+// A pipe may keep us waiting for as long as it likes. Throws Interrupted.
+void wait_for_input(int file, const StopFlag& stop);
+
 class LineReader {
  public:
   static constexpr std::size_t kPadding = 64;

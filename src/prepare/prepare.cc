@@ -46,8 +46,9 @@ void check(const PrepareOptions& options, const Fleet& fleet) {
   check_settings(options.settings);
   const std::uint64_t least = kOverhead + options.threads * kLeastPerThread;
   if (options.memory < least) {
-    throw ConfigError("--memory {} is too little for {} thread(s): at least {}, or fewer --threads",
-                      format_bytes(options.memory), options.threads, format_bytes(least));
+    throw ConfigError("--memory {} is too little for {} thread(s): at least {}{}",
+                      format_bytes(options.memory), options.threads, format_bytes(least),
+                      options.threads > 1 ? ", or fewer --threads" : "");
   }
   if (fleet.size() == 1) return;
   if (fleet.size() > kSlices) {
@@ -76,14 +77,17 @@ class Preparation {
         options_, fleet_, *folder_, stop_, news_, (options_.memory - kOverhead) / options_.threads};
     ReadResult read = read_stage(context, files_);
     if (read.all.runs == 0) {
-      give_up(fmt::format("there is no review to take: {}", reasons(read.all)));
+      give_up(
+          fmt::format("there is no review to take: {}; see --input-format, --text-field and "
+                      "--rating-field",
+                      reasons(read.all)));
     }
     const GroupResult grouped = group_stage(context, std::move(read.runs));
     if (grouped.parts[0].all == 0) {
-      give_up(
-          fmt::format("there is no review to train on: {} texts are neither negative nor "
-                      "positive, of {} nothing is left without stop words",
-                      format_count(grouped.all.undecided), format_count(grouped.all.empty)));
+      give_up(fmt::format(
+          "there is no review to train on: {} texts are neither negative nor "
+          "positive, of {} nothing is left without stop words; left out before: {}",
+          format_count(grouped.all.undecided), format_count(grouped.all.empty), reasons(read.all)));
     }
     const WordResult words = word_stage(context, grouped);
     const NumberResult numbered = number_stage(context, grouped, words.words);
@@ -91,7 +95,7 @@ class Preparation {
     const Description description = describe_output(words, numbered.all, counts);
     write_stage(context, grouped, numbered, description);
     remove_folders();
-    add_totals(counts, description);
+    add_totals(counts, description, read.all.bytes);
     counts["seconds"] = seconds(Clock::now() - begun);
     return counts;
   }
@@ -101,7 +105,9 @@ class Preparation {
   void open() {
     const auto seen = do_together(fleet_, [this]() -> Json {
       check(options_, fleet_);
-      files_ = find_inputs(options_.inputs, options_.settings.format, options_.settings.fields);
+      files_ =
+          find_inputs(options_.inputs, options_.settings.format, options_.settings.fields, stop_);
+      check_output();
       return digest(describe(files_).dump());
     });
     do_together(fleet_, [&]() -> Json {
@@ -121,17 +127,37 @@ class Preparation {
     }
   }
 
-  // The first process has the folder; of several each has one in it.
+  void check_output() const {
+    const fs::path folder = fs::absolute(options_.output).parent_path();
+    if (fleet_.rank() == 0 && !fs::exists(folder)) {
+      throw DataError("there is no folder {} for the output", folder.string());
+    }
+    for (const InputFile& file : files_) {
+      std::error_code different;
+      if (!file.piped() && fs::equivalent(file.path, options_.output, different)) {
+        throw ConfigError("--output {} is one of the inputs: write somewhere else",
+                          options_.output.string());
+      }
+    }
+  }
+
+  // The first process has the folder; of several each has one in it. Outputs of the same name may
+  // share a --work-dir.
   void open_folders() {
-    const std::string name = options_.output.filename().string() + ".work";
-    work_ = (options_.work_dir.empty() ? options_.output.parent_path() : options_.work_dir) / name;
+    const std::string name = options_.output.filename().string();
+    const std::string place = fs::absolute(options_.output).lexically_normal().string();
+    work_ = options_.work_dir.empty()
+                ? options_.output.parent_path() / (name + ".work")
+                : options_.work_dir / fmt::format("{}-{}.work", name, digest(place).substr(0, 8));
+    // What was piped in cannot be compared with what is piped in now.
+    const bool fresh = options_.fresh || std::ranges::any_of(files_, &InputFile::piped);
     Json made_of = {{"settings", describe(options_.settings)},
                     {"inputs", describe(files_)},
                     {"format", options_.format == PrepareFormat::kTsv ? "tsv" : "hdf5"},
                     {"processes", fleet_.size()},
                     {"parallel_output", options_.parallel_output}};
     do_together(fleet_, [&]() -> Json {
-      if (fleet_.rank() == 0) top_.emplace(work_, made_of, options_.fresh);
+      if (fleet_.rank() == 0) top_.emplace(work_, made_of, fresh);
       return {};
     });
     if (fleet_.size() == 1) {
@@ -140,7 +166,7 @@ class Preparation {
     }
     do_together(fleet_, [&]() -> Json {
       made_of["process"] = fleet_.rank();
-      mine_.emplace(work_ / fmt::format("process-{}", fleet_.rank()), made_of, options_.fresh);
+      mine_.emplace(work_ / fmt::format("process-{}", fleet_.rank()), made_of, fresh);
       return {};
     });
     folder_ = &*mine_;
@@ -171,7 +197,9 @@ class Preparation {
       parts.push_back(fmt::format("{} line(s) {}", format_count(report.rejected[i]),
                                   sentence_of(static_cast<Reject>(i))));
     }
-    return parts.empty() ? "the files are empty" : join(parts, ", ");
+    return !parts.empty()     ? join(parts, ", ")
+           : report.rows == 0 ? "the files are empty"
+                              : "nothing";
   }
 
   static Json count(const ReadReport& read, const GroupResult& grouped, const WordResult& words,
@@ -216,9 +244,7 @@ class Preparation {
   }
 
   // What is no property of the content. Only the first process need see the output.
-  void add_totals(Json& summary, const Description& description) {
-    std::uint64_t bytes = 0;
-    for (const InputFile& file : files_) bytes += file.bytes;
+  void add_totals(Json& summary, const Description& description, std::uint64_t bytes) {
     summary["input_bytes"] = bytes;
     summary["files"] = files_.size();
     summary["processes"] = fleet_.size();

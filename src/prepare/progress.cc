@@ -29,13 +29,13 @@ void Ticker::tell() {
   std::unique_lock lock(mutex_);
   while (!changed_.wait_for(lock, kInterval, [this] { return over_; })) {
     const double took = seconds(Clock::now() - begun);
-    const std::uint64_t now = std::min(done_.load(), all_);
+    const std::uint64_t now = all_ == 0 ? done_.load() : std::min(done_.load(), all_);
     const double rate = static_cast<double>(now - std::min(before_.load(), now)) / took;
     PrepareProgress progress;
     progress.step = step_;
-    progress.done = all_ == 0 ? 1 : static_cast<double>(now) / static_cast<double>(all_);
+    progress.done = all_ == 0 ? -1 : static_cast<double>(now) / static_cast<double>(all_);
     progress.bytes_per_second = unit_ == Unit::kBytes ? rate : 0;
-    progress.seconds_left = rate > 0 ? static_cast<double>(all_ - now) / rate : -1;
+    progress.seconds_left = rate > 0 && all_ > 0 ? static_cast<double>(all_ - now) / rate : -1;
     news_.progress(progress);
   }
 }

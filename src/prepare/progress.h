@@ -13,7 +13,7 @@ namespace paceline {
 
 struct PrepareProgress {
   const char* step = "";        // "reading", "grouping", "writing"
-  double done = 0;              // of the step: 0 to 1
+  double done = 0;              // of the step: 0 to 1; below 0: not known
   double bytes_per_second = 0;  // of the input, while reading
   double seconds_left = 0;      // of the step; below 0: not known
 };

@@ -14,13 +14,15 @@ void ReadReport::add(const ReadReport& more) {
   for (std::size_t i = 0; i < kRejects; ++i) rejected[i] += more.rejected[i];
   replaced_bytes += more.replaced_bytes;
   runs += more.runs;
+  bytes += more.bytes;
 }
 
 nlohmann::json to_json(const ReadReport& report) {
   return {{"rows", report.rows},
           {"rejected", report.rejected},
           {"replaced_bytes", report.replaced_bytes},
-          {"runs", report.runs}};
+          {"runs", report.runs},
+          {"bytes", report.bytes}};
 }
 
 ReadReport read_report(const nlohmann::json& json) {
@@ -29,6 +31,7 @@ ReadReport read_report(const nlohmann::json& json) {
   json.at("rejected").get_to(report.rejected);
   json.at("replaced_bytes").get_to(report.replaced_bytes);
   json.at("runs").get_to(report.runs);
+  json.at("bytes").get_to(report.bytes);
   return report;
 }
 
@@ -89,6 +92,7 @@ ReadReport read_portion(const ReadTask& task, const PrepareSettings& settings) {
   tell();
   ReadReport report = reader.report();
   report.runs = runs;
+  report.bytes = task.file.piped() ? reader.consumed() : task.portion.end - task.portion.begin;
   return report;
 }
 

@@ -18,6 +18,7 @@ struct ReadReport {
   std::array<std::uint64_t, kRejects> rejected{};
   std::uint64_t replaced_bytes = 0;  // that were not UTF-8
   std::uint64_t runs = 0;
+  std::uint64_t bytes = 0;  // as they are stored
 
   void add(const ReadReport& more);
 };

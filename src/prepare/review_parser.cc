@@ -145,9 +145,13 @@ std::string_view ReviewParser::column(std::string_view line, std::size_t& at) {
     return found;
   }
   unquoted_.clear();
+  open_quote_ = true;
   for (++at; at < line.size(); ++at) {
     if (line[at] == '"') {
-      if (at + 1 >= line.size() || line[at + 1] != '"') break;
+      if (at + 1 >= line.size() || line[at + 1] != '"') {
+        open_quote_ = false;
+        break;
+      }
       ++at;
     }
     unquoted_ += line[at];
@@ -162,9 +166,11 @@ Reject ReviewParser::parse_columns(std::string_view line, RawReview& review) {
   const std::size_t last = std::max(file_.text_column, file_.rating_column);
   std::size_t at = 0;
   review.times = 1;
+  open_quote_ = false;
   for (std::size_t i = 0; i <= last; ++i) {
     if (at > line.size()) return i <= file_.rating_column ? Reject::kNoRating : Reject::kNoText;
     const std::string_view found = column(line, at);
+    if (open_quote_) return Reject::kMalformed;
     if (i == file_.rating_column) {
       rating = number_in(found);
       if (!rating) return Reject::kNoRating;

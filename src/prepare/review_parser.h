@@ -62,7 +62,8 @@ class ReviewParser {
   std::array<std::string, 2> text_names_;
   std::array<std::string, 2> rating_names_;
   std::uint64_t replaced_ = 0;
-  std::string unquoted_;  // a column without its quotes
+  std::string unquoted_;     // a column without its quotes
+  bool open_quote_ = false;  // they are not closed
   std::string text_;
   std::unique_ptr<Json> json_;
 };

@@ -8,11 +8,28 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "prepare/tasks.h"
 
 namespace paceline {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// The names of what is not the same in both.
+std::string differences(const nlohmann::json& before, const nlohmann::json& now) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : now.items()) {
+    if (before.is_object() && before.contains(name) && before[name] == value) continue;
+    const std::string inside =
+        value.is_object() && before.contains(name) ? differences(before[name], value) : "";
+    names.push_back(inside.empty() ? name : inside);
+  }
+  return join(names, ", ");
+}
+
+}  // namespace
 
 WorkFolder::Lock::Lock(const fs::path& path)
     : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
@@ -33,11 +50,12 @@ WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, bool
   lock_ = std::make_unique<Lock>(lock);
   manifest_ = read_done(path_ / "manifest.json");
   if (!manifest_.is_null() && !fresh) {
-    if (manifest_.value("made_of", nlohmann::json()) != made_of) {
+    const std::string others = differences(manifest_.value("made_of", nlohmann::json()), made_of);
+    if (!others.empty()) {
       throw DataError(
-          "{} is of an earlier run with other settings or other files: go on with those, or begin "
-          "anew with --fresh",
-          path_.string());
+          "{} is of an earlier run with other {}: go on with what it had, or begin anew with "
+          "--fresh",
+          path_.string(), others);
     }
     resumed_ = true;
     return;

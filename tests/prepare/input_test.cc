@@ -17,7 +17,7 @@ class InputTest : public testing::Test {
     return (dir_.path() / name).string();
   }
   InputFile one(const std::string& text, const ReviewFields& fields = {}) {
-    return find_inputs({make("file", text)}, ReviewFormat::kAuto, fields).at(0);
+    return find_inputs({make("file", text)}, ReviewFormat::kAuto, fields, false).at(0);
   }
   TempDir dir_;
 };
@@ -25,11 +25,12 @@ class InputTest : public testing::Test {
 TEST_F(InputTest, FilesAreSortedAndNoneIsTwice) {
   const std::string b = make("b.json", "{}\n");
   const std::string a = make("a.json", "{}\n");
-  const auto files = find_inputs({b, dir_.path().string(), a}, ReviewFormat::kAuto, {});
+  const auto files = find_inputs({b, dir_.path().string(), a}, ReviewFormat::kAuto, {}, false);
   ASSERT_EQ(files.size(), 2U);
   EXPECT_EQ(files[0].path, a);
   EXPECT_EQ(files[1].path, b);
-  EXPECT_THROW(find_inputs({(dir_.path() / "none*").string()}, ReviewFormat::kAuto, {}), DataError);
+  EXPECT_THROW(find_inputs({(dir_.path() / "none*").string()}, ReviewFormat::kAuto, {}, false),
+               DataError);
 }
 
 TEST_F(InputTest, FormatsAreGuessedFromTheFirstLine) {

@@ -30,6 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using testing::AllOf;
 using testing::HasSubstr;
 
 struct Review {
@@ -295,6 +296,28 @@ TEST_F(PrepareTest, SaysWhyThereIsNothingToTake) {
   EXPECT_THAT(refusal(), HasSubstr("--memory"));
 }
 
+TEST_F(PrepareTest, AnInputIsNeverOverwritten) {
+  options_.output = make("r.tsv", "5\tgood1\n");
+  options_.inputs = {(dir_ / "." / "r.tsv").string()};
+  EXPECT_THAT(refusal(), HasSubstr("one of the inputs"));
+  EXPECT_EQ(read_text(options_.output), "5\tgood1\n");
+  options_.output = dir_ / "nowhere" / "out.h5";
+  EXPECT_THAT(refusal(), HasSubstr("there is no folder"));
+}
+
+TEST_F(PrepareTest, AQuoteThatIsNotClosedIsNotOfTheFormat) {
+  const Json summary = prepare({make("r.csv", "5,good1\n1,\"never closed\n2,bad1\n")});
+  EXPECT_EQ(summary["rejected"], (Json{{"not of the format", 1}}));
+}
+
+TEST_F(PrepareTest, FoldersAreReadWithoutWhatOthersPutThere) {
+  fs::create_directory(dir_ / "in");
+  for (const char* name : {"part-0", ".part-0.crc", "_SUCCESS"}) {
+    make(fmt::format("in/{}", name), "5\tgood1\n");
+  }
+  EXPECT_EQ(prepare({dir_ / "in"})["rows_in"], 1);
+}
+
 TEST_F(PrepareTest, ARunThatWasStoppedGoesOnAndEndsTheSame) {
   const fs::path input = make("r.json", as_json(made_up(5000)));
   options_.portion_bytes = 20'000;
@@ -340,7 +363,7 @@ TEST_F(PrepareTest, AFolderOfAnEarlierRunIsUsedOrRefused) {
   stop_ = true;
   EXPECT_THROW(prepare(), Interrupted);
   options_.settings.length = 22;
-  EXPECT_THAT(refusal(), HasSubstr("--fresh"));
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("--fresh"), HasSubstr("with other length:")));
   options_.fresh = true;
   stop_ = false;
   EXPECT_NE(prepare()["content_checksum"], whole["content_checksum"]);
@@ -356,7 +379,7 @@ TEST_F(PrepareTest, WhatMappersAndReducersMakeIsTheSame) {
   std::vector<std::string> lines;
   for (const std::string& part : {text.substr(0, half), text.substr(half)}) {
     std::ostringstream mapped;
-    map_reviews(find_inputs({make("part.json", part).string()}, ReviewFormat::kAuto, {}),
+    map_reviews(find_inputs({make("part.json", part).string()}, ReviewFormat::kAuto, {}, false),
                 options_.settings, false, mapped);
     for (std::string& line : split(mapped.str(), '\n')) {
       if (!line.empty()) lines.push_back(std::move(line));
@@ -370,7 +393,7 @@ TEST_F(PrepareTest, WhatMappersAndReducersMakeIsTheSame) {
   std::vector<fs::path> grouped;
   for (const std::string& part : sorted) {
     std::ostringstream reduced;
-    reduce_reviews(find_inputs({make("sorted", part).string()}, ReviewFormat::kGrouped, {}),
+    reduce_reviews(find_inputs({make("sorted", part).string()}, ReviewFormat::kGrouped, {}, false),
                    options_.settings, false, reduced);
     grouped.push_back(make(fmt::format("part-{}", grouped.size()), reduced.str()));
   }

@@ -17,7 +17,7 @@ class StreamingTest : public testing::Test {
   std::vector<InputFile> make(const std::string& text, ReviewFormat format) {
     write_atomically(dir_.path() / "in", text);
     settings_.format = format;
-    return find_inputs({dir_.file("in")}, format, settings_.fields);
+    return find_inputs({dir_.file("in")}, format, settings_.fields, false);
   }
   std::string mapped(const std::string& text) {
     std::ostringstream out;

@@ -103,13 +103,48 @@ TEST_F(PrepareRun, OnAFullDiskSaysSoAndGoesOnWhenThereIsRoom) {
     const int code = process.wait();
     return Result{code, process.output()};
   };
-  const Result full = on_disk("100k");
-  EXPECT_EQ(full.code, 3) << full.output;
-  EXPECT_THAT(full.output, HasSubstr("small/out.h5: No space left on device"));
-  EXPECT_THAT(full.output, Not(HasSubstr("out.h5\n")));
+  for (const char* size : {"100k", "500k", "1m"}) {  // at the start of the output, and in it
+    const Result full = on_disk(size);
+    EXPECT_EQ(full.code, 3) << full.output;
+    EXPECT_THAT(full.output, HasSubstr("small/out.h5: No space left on device"));
+    EXPECT_THAT(full.output, Not(HasSubstr("out.h5\n")));
+  }
   const Result enough = on_disk("100m");
   EXPECT_EQ(enough.code, 0) << enough.output;
   EXPECT_THAT(enough.output, AllOf(HasSubstr("going on"), HasSubstr("out.h5\n")));
+}
+
+TEST_F(PrepareRun, LooksAtWhatIsPipedIn) {
+  const auto piped = [&](const std::string& source) {
+    const int code =
+        run_shell(dir_.path(),
+                  fmt::format("{} | '{}' prepare reviews - --output piped.h5 --json > summary 2>&1",
+                              source, PACELINE_BINARY));
+    return Result{code, read_text(dir_ / "summary")};
+  };
+  const Result tsv = piped("printf '5\\tgood1 thing1\\n1\\tbad1\\n'");
+  EXPECT_EQ(tsv.code, 0) << tsv.output;
+  EXPECT_THAT(tsv.output, AllOf(HasSubstr("\"rows_in\":2"), HasSubstr("\"input_bytes\":22")));
+  const Result gzip = piped("gzip -c reviews.json");
+  EXPECT_EQ(gzip.code, 3);
+  EXPECT_THAT(gzip.output, HasSubstr("zcat"));
+}
+
+// What was read of a pipe that is gone is not taken for what comes now.
+TEST_F(PrepareRun, ThatWasPipedInIsNotGoneOnWith) {
+  PacelineProcess process(
+      dir_.path(), {"prepare", "reviews", "-", "--output", dir_.file("out.h5")},
+      {"sh", "-c", fmt::format("exec \"$0\" \"$@\" < '{}'", dir_.file("reviews.json"))});
+  eventually(20, [&] {
+    return fs::exists(dir_ / "out.h5.work" / "read-000000.json") || fs::exists(dir_ / "out.h5");
+  });
+  process.signal(SIGKILL);
+  process.wait();
+  EXPECT_EQ(run_shell(dir_.path(), fmt::format("printf '5\\tgood1\\n' | '{}' prepare reviews - "
+                                               "--output out.h5 --json > summary",
+                                               PACELINE_BINARY)),
+            0);
+  EXPECT_THAT(read_text(dir_ / "summary"), HasSubstr("\"rows_in\":1,"));
 }
 
 // At a terminal, where nothing comes until somebody types.
@@ -118,7 +153,10 @@ TEST_F(PrepareRun, ThatWaitsForAPipeIsInterrupted) {
       "cd '{}' && mkfifo pipe && exec 3<>pipe && exec \"$0\" \"$@\" < pipe", dir_.path().string());
   PacelineProcess process(dir_.path(), {"prepare", "reviews", "-", "--output", "out.h5"},
                           {"sh", "-c", held});
-  ASSERT_TRUE(eventually(20, [&] { return fs::exists(dir_ / "out.h5.work" / "manifest.json"); }));
+  ASSERT_TRUE(eventually(20, [&] {  // as soon as it takes SIGINT and SIGTERM itself
+    const std::string status = read_text(fmt::format("/proc/{}/status", process.pid()));
+    return status.find("SigBlk:\t0000000000004002") != std::string::npos;
+  }));
   process.signal(SIGINT);
   EXPECT_EQ(process.wait(), 130);
 }

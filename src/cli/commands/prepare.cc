@@ -4,6 +4,7 @@
 #include <cmath>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -12,6 +13,7 @@
 #include "base/units.h"
 #include "cli/commands/commands.h"
 #include "cli/format.h"
+#include "data/clean.h"
 #include "prepare/stop_words.h"
 #include "prepare/streaming.h"
 
@@ -45,7 +47,8 @@ class StepLine {
     const bool redrawn = session_.environment.terminal;
     if (!redrawn && Clock::now() - shown_ < kPlainInterval) return;
     shown_ = Clock::now();
-    std::string right = fmt::format(" {:3.0f} %", std::floor(progress.done * 100));
+    std::string right;
+    if (progress.done >= 0) right = fmt::format(" {:3.0f} %", std::floor(progress.done * 100));
     if (progress.bytes_per_second > 0) {
       right += "  " + format_bytes(static_cast<std::uint64_t>(progress.bytes_per_second)) + "/s";
     }
@@ -56,7 +59,7 @@ class StepLine {
       constexpr std::size_t kFree = 3;  // the last column, and two for the "^C" of Ctrl-C
       const auto columns = static_cast<std::size_t>(std::max(session_.environment.columns, 1));
       const std::size_t used = line.size() + 1 + display_width(right) + kFree;
-      if (columns > used + 4) {
+      if (columns > used + 4 && progress.done >= 0) {
         line += " " + progress_bar(progress.done, std::min(kWidest, columns - used),
                                    session_.environment.color);
       }
@@ -123,9 +126,8 @@ void show_summary(const nlohmann::json& s, const Session& session) {
   if (s["undecided"] > 0) row("neither negative nor positive", count(s["undecided"]));
   if (s["empty"] > 0) row("without a word that counts", count(s["empty"]));
   for (const auto& [name, part] : s["parts"].items()) {
-    row(name,
-        fmt::format("{}, {} negative, {} positive{}", count(part["rows"]), count(part["negative"]),
-                    count(part["positive"]), percent(part["positive"], part["rows"])));
+    row(name, count(part["rows"]));
+    row("  positive", count(part["positive"]) + percent(part["positive"], part["rows"]));
   }
   row("words", count(s["words"]));
   if (s["different_words"] > 0) row("different words", count(s["different_words"]));
@@ -145,6 +147,11 @@ void show_summary(const nlohmann::json& s, const Session& session) {
   row("took", format_duration(from_seconds(took)));
   session.out << format_table(rows, session.environment.columns) << "\n  words of a review\n"
               << length_plot(s["lengths"].get<std::vector<std::uint64_t>>());
+  double rejected = 0;
+  for (const auto& [reason, number] : s["rejected"].items()) rejected += number.get<double>();
+  if (2 * rejected > taken) {
+    session.out << "\nmost lines were left out: see --input-format, --text-field, --rating-field\n";
+  }
 }
 
 template <typename Value>
@@ -184,10 +191,15 @@ void add_steps(CLI::App& command, PrepareReviewsOptions& options) {
             "part of the texts to validate with [0]", "SHARE");
   add_value(command, "--test-share", settings.test_share, "part of the texts to test with [0]",
             "SHARE");
-  add_value(command, "--vocabulary", settings.vocabulary,
-            "how many of the most frequent words of the training part [10000]", "N");
-  add_value(command, "--vocabulary-file", options.vocabulary_file,
-            "the words themselves, one a line", "FILE");
+  CLI::Option* const count =
+      command
+          .add_option("--vocabulary", settings.vocabulary,
+                      "how many of the most frequent words of the training part [10000]")
+          ->option_text("N");
+  command
+      .add_option("--vocabulary-file", options.vocabulary_file, "the words themselves, one a line")
+      ->option_text("FILE")
+      ->excludes(count);
   add_value(command, "--length", settings.length, "words of a review, at most [100]", "N");
   command
       .add_option("--cut", options.cut, "which end of longer ones is left out: end or start [end]")
@@ -197,13 +209,14 @@ void add_steps(CLI::App& command, PrepareReviewsOptions& options) {
 
 std::vector<std::string> read_vocabulary(const std::filesystem::path& file) {
   std::vector<std::string> words;
-  for (std::string& word : split(read_text(file), '\n')) {
-    if (!word.empty() && word.back() == '\r') word.pop_back();
-    if (word.empty()) continue;
+  std::set<std::string> known;
+  for (const std::string& line : split(read_text(file), '\n')) {
+    std::string word;
+    if (append_clean(line, word) > 0) throw DataError("{} is not a text in UTF-8", file.string());
     if (word.find(' ') != std::string::npos) {
-      throw DataError("{}: '{}' is more than a word", file.string(), word);
+      throw DataError("{}: '{}' is more than a word", file.string(), line);
     }
-    if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
+    if (!word.empty() && known.insert(word).second) words.push_back(std::move(word));
   }
   if (words.empty()) throw DataError("{} has no words", file.string());
   return words;
@@ -243,7 +256,7 @@ void run_streaming(const PrepareReviewsOptions& options, const PrepareOptions& p
   if (!maps) settings.format = ReviewFormat::kGrouped;
   StopFlag stop = false;
   const SignalWatcher signals({SIGINT, SIGTERM}, [&stop](int) { stop = true; });
-  const std::vector<InputFile> files = find_inputs(inputs, settings.format, settings.fields);
+  const std::vector<InputFile> files = find_inputs(inputs, settings.format, settings.fields, stop);
   const auto work = maps ? map_reviews : reduce_reviews;
   write_counters(work(files, settings, stop, session.out), session.err);
 }
@@ -270,8 +283,8 @@ void add_prepare_command(CLI::App& root, const CommandContext& context) {
       "reviews",
       "Makes token sequences of raw reviews: cleans them, joins equal ones, labels them by their "
       "rating, leaves out stop words, numbers the most frequent words and cuts or pads to one "
-      "length. The result is one HDF5 file and the same whatever the number of threads and the "
-      "order of the files. What was interrupted goes on with the same command.");
+      "length. The result is one HDF5 file and the same whatever the number of threads and "
+      "processes and the order of the files. What was interrupted goes on with the same command.");
   command.footer(kReviewsExamples);
   auto options = options_of<PrepareReviewsOptions>(command, context);
   command.add_option(
@@ -321,7 +334,10 @@ void run(const PrepareReviewsOptions& options, const Session& session) {
                                [&line](const std::string& sentence) { line.note(sentence); }});
   } catch (const Error& error) {
     if (error.code() != ExitCode::kInterrupted) throw;
-    throw Interrupted(first ? "stopped; the same command goes on from here" : "");
+    const bool piped = std::ranges::find(prepare.inputs, kStandardInput) != prepare.inputs.end();
+    throw Interrupted(!first  ? ""
+                      : piped ? "stopped; what was piped in must be piped in again"
+                              : "stopped; the same command goes on from here");
   }
   if (!first) return;
   if (options.json) {
