@@ -161,13 +161,7 @@ std::vector<InputFile> find_inputs(const std::vector<std::string>& names, Review
       paths.emplace_back(name);
       continue;
     }
-    const bool folder = fs::is_directory(name);
-    for (const fs::path& path : files_of(name)) {
-      // What others have put beside the data: .part-0.crc, _SUCCESS.
-      const char first = path.filename().string()[0];
-      if (folder && (first == '.' || first == '_')) continue;
-      paths.push_back(path.lexically_normal());
-    }
+    for (const fs::path& path : files_of(name)) paths.push_back(path.lexically_normal());
   }
   if (paths.empty()) throw DataError("there are no files in {}", join(names, ", "));
   std::sort(paths.begin(), paths.end());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <span>
 
 #include "base/error.h"
@@ -90,27 +91,42 @@ class Cutter {
   std::size_t most_line_bytes_;
 };
 
+// Without what others have put beside the data: caches, .part-0.crc, _SUCCESS.
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const char first = entry.path().filename().string()[0];
+    if (!entry.is_regular_file() || is_cache(entry.path()) || first == '.' || first == '_')
+      continue;
+    files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
 }  // namespace
 
 std::vector<fs::path> files_of(const std::string& pattern) {
-  std::vector<fs::path> files;
   std::error_code error;
   if (fs::is_directory(pattern, error)) {
-    for (const auto& entry : fs::directory_iterator(pattern)) {
-      if (entry.is_regular_file() && !is_cache(entry.path())) files.push_back(entry.path());
-    }
-    std::sort(files.begin(), files.end());
+    std::vector<fs::path> files = files_in(pattern);
     if (files.empty()) throw DataError("there are no files in the folder {}", pattern);
-  } else if (fs::exists(pattern, error)) {
-    files.emplace_back(pattern);
-  } else {
-    glob_t found{};
-    if (::glob(pattern.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found) == 0) {
-      files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
-    }
-    ::globfree(&found);
-    if (files.empty()) throw DataError("there is no file {}", pattern);
+    return files;
   }
+  if (fs::exists(pattern, error)) return {pattern};
+  std::vector<fs::path> files;
+  glob_t found{};
+  if (::glob(pattern.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found) == 0) {
+    for (const char* match : std::span(found.gl_pathv, found.gl_pathc)) {
+      if (fs::is_directory(match, error)) {
+        std::ranges::move(files_in(match), std::back_inserter(files));
+      } else {
+        files.emplace_back(match);
+      }
+    }
+  }
+  ::globfree(&found);
+  if (files.empty()) throw DataError("there is no file {}", pattern);
   return files;
 }
 

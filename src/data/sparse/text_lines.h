@@ -13,7 +13,7 @@
 namespace paceline {
 
 // The files that `pattern` means, in alphabetical order: a file, all files of a folder, or those
-// that match *, ?, [abc] and {this,that}. Throws DataError when there is none.
+// and the folders that match *, ?, [abc] and {this,that}. Throws DataError when there is none.
 std::vector<std::filesystem::path> files_of(const std::string& pattern);
 
 struct TextPiece {
