@@ -89,6 +89,9 @@ TEST_F(PrepareByMpi, OneOfThemSaysWhatIsWrong) {
   const Result refused = run_by(2, tsv);
   EXPECT_EQ(refused.code, 2);
   EXPECT_EQ(count(refused.output, "--format tsv"), 1U) << refused.output;
+  const Result nowhere = run_by(2, {"prepare", "reviews", "r.json"});
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_EQ(count(nowhere.output, "--output is missing"), 1U) << nowhere.output;
 }
 
 // One that fails alone, in the middle of what all do, ends all: nobody waits for ever.

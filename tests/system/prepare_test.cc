@@ -175,6 +175,7 @@ TEST_F(PrepareRun, WithoutInputOrRoomSaysSo) {
   refused({input, "--as", "mapper", "--output", dir_.file("x.h5")}, 2, "--output");
   refused({input, "--output", dir_.file("x.h5"), "--cut", "middle"}, 2, "--cut");
   refused({input, "--output", dir_.file("x.h5"), "--memory", "10M"}, 2, "--memory");
+  refused({input, "--output", dir_.file("x.h5"), "--parallel-output"}, 2, "mpirun");
   refused({input, "--output", "/dev/null/x.h5"}, 3, "/dev/null/x.h5");
   refused({input, "--output", dir_.file("x.h5"), "--stop-words", "missing"}, 3, "missing");
 }

@@ -261,6 +261,14 @@ void run_streaming(const PrepareReviewsOptions& options, const PrepareOptions& p
   write_counters(work(files, settings, stop, session.out), session.err);
 }
 
+void check_words(const PrepareOptions& prepare, StartedBy starter) {
+  if (prepare.inputs.empty()) throw ConfigError("INPUT is missing: which files hold the reviews");
+  if (prepare.output.empty()) throw ConfigError("--output is missing: where to write the result");
+  if (prepare.parallel_output && starter == StartedBy::kUser) {
+    throw ConfigError("--parallel-output is for several processes: start them with mpirun or srun");
+  }
+}
+
 std::unique_ptr<Fleet> find_fleet(StartedBy starter) {
   switch (starter) {
     case StartedBy::kUser:
@@ -272,6 +280,37 @@ std::unique_ptr<Fleet> find_fleet(StartedBy starter) {
   }
   throw ConfigError(
       "srun has started several processes that do not know each other: use srun --mpi=pmix");
+}
+
+void run_with(Fleet& fleet, const PrepareReviewsOptions& options, const Session& session) {
+  PrepareOptions prepare;
+  do_together(fleet, [&]() -> nlohmann::json {
+    prepare = settled(options);
+    check_words(prepare, session.environment.started_by);
+    return {};
+  });
+  const bool first = fleet.rank() == 0;
+  StopFlag stop = false;
+  const SignalWatcher signals({SIGINT, SIGTERM}, [&stop](int) { stop = true; });
+  nlohmann::json summary;
+  try {
+    StepLine line(session, options.quiet || options.json || !first);
+    summary = prepare_reviews(prepare, fleet, stop,
+                              {[&line](const PrepareProgress& progress) { line.show(progress); },
+                               [&line](const std::string& sentence) { line.note(sentence); }});
+  } catch (const Error& error) {
+    if (error.code() != ExitCode::kInterrupted) throw;
+    const bool piped = std::ranges::find(prepare.inputs, kStandardInput) != prepare.inputs.end();
+    throw SharedError(piped ? "stopped; what was piped in must be piped in again"
+                            : "stopped; the same command goes on from here",
+                      ExitCode::kInterrupted);
+  }
+  if (!first) return;
+  if (options.json) {
+    session.out << summary.dump() << "\n";
+  } else {
+    show_summary(summary, session);
+  }
 }
 
 }  // namespace
@@ -318,32 +357,15 @@ void add_prepare_command(CLI::App& root, const CommandContext& context) {
 }
 
 void run(const PrepareReviewsOptions& options, const Session& session) {
-  const PrepareOptions prepare = settled(options);
-  if (!options.as.empty()) return run_streaming(options, prepare, session);
-  if (prepare.inputs.empty()) throw ConfigError("INPUT is missing: which files hold the reviews");
-  if (prepare.output.empty()) throw ConfigError("--output is missing: where to write the result");
+  if (!options.as.empty()) return run_streaming(options, settled(options), session);
   const std::unique_ptr<Fleet> fleet = find_fleet(session.environment.started_by);
-  const bool first = fleet->rank() == 0;
-  StopFlag stop = false;
-  const SignalWatcher signals({SIGINT, SIGTERM}, [&stop](int) { stop = true; });
-  nlohmann::json summary;
   try {
-    StepLine line(session, options.quiet || options.json || !first);
-    summary = prepare_reviews(prepare, *fleet, stop,
-                              {[&line](const PrepareProgress& progress) { line.show(progress); },
-                               [&line](const std::string& sentence) { line.note(sentence); }});
-  } catch (const Error& error) {
-    if (error.code() != ExitCode::kInterrupted) throw;
-    const bool piped = std::ranges::find(prepare.inputs, kStandardInput) != prepare.inputs.end();
-    throw Interrupted(!first  ? ""
-                      : piped ? "stopped; what was piped in must be piped in again"
-                              : "stopped; the same command goes on from here");
-  }
-  if (!first) return;
-  if (options.json) {
-    session.out << summary.dump() << "\n";
-  } else {
-    show_summary(summary, session);
+    run_with(*fleet, options, session);
+  } catch (const SharedError& error) {
+    // Before any of them ends: mpirun ends the others then.
+    if (fleet->rank() == 0) session.err << "paceline: " << error.what() << std::endl;
+    fleet->gather({});
+    throw SharedError("", error.code());
   }
 }
 
