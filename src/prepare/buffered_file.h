@@ -19,7 +19,6 @@ class BufferedFile {
 
   std::uint64_t size() const { return written_ + pending_.size(); }
   void add(std::string_view bytes) { pending_ += bytes; }
-  void add_byte(unsigned byte) { pending_ += static_cast<char>(byte); }
   template <typename Item>
   void add_items(const Item* items, std::size_t count) {
     pending_.append(reinterpret_cast<const char*>(items), count * sizeof(Item));

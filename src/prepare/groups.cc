@@ -1,7 +1,6 @@
 #include "prepare/groups.h"
 
 #include <fstream>
-#include <string>
 
 #include "base/error.h"
 #include "prepare/sliced_file.h"
@@ -12,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kRowsPerMark = 1024;
-constexpr std::uint64_t kGroupMagic = 0x3350524745434150;  // "PACEGRP3"
+constexpr std::uint64_t kGroupMagic = 0x3450524745434150;  // "PACEGRP4"
 
 struct GroupFoot {  // the last bytes of the file; the marks are before it
   std::uint64_t rows = 0;
@@ -22,17 +21,12 @@ struct GroupFoot {  // the last bytes of the file; the marks are before it
 
 }  // namespace
 
-// Seven bits a byte, the lowest first; all bytes but the last have the highest bit set.
-void GroupWriter::add_number(std::uint32_t number) {
-  for (; number >= 128; number >>= 7) file_.add_byte(number | 128);
-  file_.add_byte(number);
-}
-
 void GroupWriter::add(const GroupedReview& review) {
   if (rows_ % kRowsPerMark == 0) marks_.push_back({file_.size(), 0});
+  const auto head = static_cast<std::uint32_t>(2 * review.words.size() + review.label);
   const std::uint64_t begin = file_.size();
-  add_number(static_cast<std::uint32_t>(2 * review.words.size() + review.label));
-  for (const std::uint32_t word : review.words) add_number(word);
+  file_.add_items(&head, 1);
+  file_.add_items(review.words.data(), review.words.size());
   ++rows_;
   marks_.back().checksum += checksum_of_record(file_.since(begin));
   file_.end_item();
@@ -53,10 +47,8 @@ struct GroupReader::Impl {
   std::vector<GroupMark> marks;  // and the end of the rows
   std::uint64_t checksum = 0;    // of the rows since the mark, so far
   std::uint64_t row = 0;
-  std::string bytes;
-  const unsigned char* at = nullptr;
-  const unsigned char* end = nullptr;
-  std::vector<std::uint32_t> words;
+  std::vector<std::uint32_t> numbers;
+  std::size_t at = 0;  // in these
 
   [[noreturn]] void fail() const {
     throw DataError("{} is damaged: begin anew with --fresh", path.string());
@@ -69,20 +61,10 @@ struct GroupReader::Impl {
     const std::uint64_t behind = marks[mark + 1].begin;
     if (behind < begin || behind > foot.end) fail();
     checksum = 0;
-    bytes.resize(behind - begin);
+    numbers.resize((behind - begin) / sizeof(std::uint32_t));
+    at = 0;
     file.seekg(static_cast<std::streamoff>(begin));
-    read(bytes.data(), bytes.size());
-    at = reinterpret_cast<const unsigned char*>(bytes.data());
-    end = at + bytes.size();
-  }
-  std::uint32_t number() {
-    std::uint32_t value = 0;
-    for (unsigned shift = 0; at < end && shift < 32; shift += 7) {
-      const unsigned char byte = *at++;
-      value |= static_cast<std::uint32_t>(byte & 127) << shift;
-      if (byte < 128) return value;
-    }
-    fail();
+    read(numbers.data(), numbers.size() * sizeof(std::uint32_t));
   }
 };
 
@@ -124,18 +106,17 @@ bool GroupReader::next(GroupedReview& review) {
   if (my.row == my.foot.rows) return false;
   const std::uint64_t mark = my.row / kRowsPerMark;
   if (my.row % kRowsPerMark == 0) my.load(mark);
-  const unsigned char* const begin = my.at;
-  const std::uint32_t head = my.number();
-  if (head / 2 > static_cast<std::uint64_t>(my.end - my.at)) my.fail();
-  my.words.resize(head / 2);
-  for (std::uint32_t& word : my.words) word = my.number();
-  my.checksum += checksum_of_record(
-      {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(my.at - begin)});
+  const auto left = std::span<const std::uint32_t>(my.numbers).subspan(my.at);
+  if (left.empty() || left[0] / 2 > left.size() - 1) my.fail();
+  const std::uint32_t head = left[0];
+  const auto row = left.first(1 + head / 2);
+  my.checksum += checksum_of_record({reinterpret_cast<const char*>(row.data()), row.size_bytes()});
+  my.at += row.size();
   ++my.row;
   const bool last = my.row % kRowsPerMark == 0 || my.row == my.foot.rows;
   if (last && my.checksum != my.marks[mark].checksum) my.fail();
   review.label = static_cast<std::uint8_t>(head % 2);
-  review.words = my.words;
+  review.words = row.subspan(1);
   return true;
 }
 

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
+#include <mutex>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -16,6 +18,29 @@ using Json = nlohmann::json;
 constexpr std::uint64_t kMostPortion = 64'000'000;
 constexpr std::uint64_t kLeastPortion = 4'000'000;
 constexpr const char* kReadPrefix = "read-";
+
+// Kept from portion to portion: of new memory every page must be made first.
+class Builders {
+ public:
+  explicit Builders(std::size_t memory) : memory_(memory) {}
+
+  std::unique_ptr<RunBuilder> take() {
+    const std::lock_guard lock(mutex_);
+    if (idle_.empty()) return std::make_unique<RunBuilder>(memory_);
+    std::unique_ptr<RunBuilder> builder = std::move(idle_.back());
+    idle_.pop_back();
+    return builder;
+  }
+  void give_back(std::unique_ptr<RunBuilder> builder) {
+    const std::lock_guard lock(mutex_);
+    idle_.push_back(std::move(builder));
+  }
+
+ private:
+  std::size_t memory_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<RunBuilder>> idle_;
+};
 
 // All processes must cut the input in the same way, and go on as they have begun.
 std::uint64_t portion_bytes(const PrepareContext& context, std::uint64_t input_bytes) {
@@ -77,10 +102,14 @@ ReadResult read_stage(const PrepareContext& context, const std::vector<InputFile
   ReadResult result;
   const auto reports = do_together(context.fleet, [&] {
     Ticker ticker(context.news, "reading", my_bytes, Ticker::Unit::kBytes);
+    Builders builders(context.thread_memory);
     const auto read = [&](std::size_t i) {
-      return to_json(read_portion({files[mine[i].file], mine[i], context.thread_memory, name(i),
-                                   ticker.done(), context.stop},
-                                  context.options.settings));
+      std::unique_ptr<RunBuilder> builder = builders.take();
+      const ReadReport report = read_portion(
+          {files[mine[i].file], mine[i], *builder, name(i), ticker.done(), context.stop},
+          context.options.settings);
+      builders.give_back(std::move(builder));
+      return to_json(report);
     };
     const auto skip = [&](std::size_t i) { ticker.done_before(mine[i].end - mine[i].begin); };
     ReadReport sum;

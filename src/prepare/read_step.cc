@@ -73,9 +73,8 @@ void ReviewReader::for_each(const std::function<void(std::string_view, const Raw
 
 ReadReport read_portion(const ReadTask& task, const PrepareSettings& settings) {
   ReviewReader reader(task.file, task.portion, settings, task.stop);
-  RunBuilder builder(task.memory);
   std::uint64_t runs = 0;
-  const auto write = [&] { builder.write(run_path(task.name, runs++)); };
+  const auto write = [&] { task.builder.write(run_path(task.name, runs++)); };
   std::uint64_t told = task.portion.begin;
   const auto tell = [&] {
     const std::uint64_t now = reader.consumed();
@@ -84,11 +83,11 @@ ReadReport read_portion(const ReadTask& task, const PrepareSettings& settings) {
   };
   reader.for_each(
       [&](std::string_view text, const RawReview& review) {
-        builder.add(text, review.rating, review.times);
-        if (builder.full()) write();
+        task.builder.add(text, review.rating, review.times);
+        if (task.builder.full()) write();
       },
       tell);
-  if (!builder.empty()) write();
+  if (!task.builder.empty()) write();
   tell();
   ReadReport report = reader.report();
   report.runs = runs;

@@ -8,6 +8,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "prepare/line_reader.h"
+#include "prepare/runs.h"
 #include "prepare/settings.h"
 #include "prepare/tasks.h"
 
@@ -51,7 +52,7 @@ class ReviewReader {
 struct ReadTask {
   const InputFile& file;
   Portion portion;
-  std::size_t memory = 0;
+  RunBuilder& builder;                   // empty, before and after
   std::filesystem::path name;            // of its files: NAME-0.run, …
   std::atomic<std::uint64_t>& progress;  // bytes of the file as it is stored
   const StopFlag& stop;

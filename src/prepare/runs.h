@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/buffer.h"
 #include "prepare/review_parser.h"
 #include "prepare/sliced_file.h"
 
@@ -68,12 +69,13 @@ class RunBuilder {
     Rating rating;
   };
   std::string_view text_of(const Entry& entry) const {
-    return {texts_.get() + entry.begin, entry.bytes};
+    return {reinterpret_cast<const char*>(texts_.data()) + entry.begin, entry.bytes};
   }
+  void fetch(const Entry& entry) const;
 
   std::size_t memory_;
   std::size_t used_ = 0;
-  std::unique_ptr<char[]> texts_;
+  Buffer texts_;
   std::vector<Entry> entries_;
 };
 

@@ -46,15 +46,13 @@ void for_each_counted(const std::vector<SlicedFile>& lists, std::size_t slice, s
   for (const SlicedFile& list : lists) bytes += list.end(slice) - list.begin(slice);
   const std::uint64_t passes = 1 + kTableBytes * bytes / memory;
   std::string buffer;
-  std::vector<std::uint32_t> unused;
   for (std::uint64_t pass = 0; pass < passes; ++pass) {
     WordTable table({}, memory);
     for (const SlicedFile& list : lists) {
       for_each_in_slice(list, slice, buffer, [&](const ListedWord& word) {
         if (word.count == 0) return;
         if (passes > 1 && (mix(key_of_word(word.word)) >> 16) % passes != pass) return;
-        unused.clear();
-        table.number(word.word, word.count, unused);
+        table.count(word.word, word.count);
       });
     }
     table.for_each(visit);

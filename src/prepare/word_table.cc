@@ -3,7 +3,9 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <memory>
 
+#include "base/large_pages.h"
 #include "prepare/word_hash.h"
 #include "prepare/word_lists.h"
 
@@ -20,9 +22,15 @@ WordTable::WordTable(std::span<const std::string> stopped, std::size_t memory)
   begin();
 }
 
+void WordTable::make(std::size_t places) {
+  places_ = large_page_buffer(places * sizeof(Entry));
+  table_ = {reinterpret_cast<Entry*>(places_.data()), places};
+  std::uninitialized_value_construct(table_.begin(), table_.end());
+  shift_ = 64 - static_cast<unsigned>(std::countr_zero(places));
+}
+
 void WordTable::begin() {
-  table_.assign(kFirstSlots, {});
-  shift_ = 64 - static_cast<unsigned>(std::countr_zero(kFirstSlots));
+  make(kFirstSlots);
   text_.clear();
   used_ = next_ = 0;
   for (const std::string& word : stops_) {
@@ -57,9 +65,9 @@ WordTable::Entry& WordTable::add(Entry& place, std::string_view word, std::uint6
 }
 
 void WordTable::grow() {
-  std::vector<Entry> old(2 * table_.size());
-  old.swap(table_);
-  --shift_;
+  const Buffer old_places = std::move(places_);
+  const std::span<const Entry> old = table_;
+  make(2 * old.size());
   const std::size_t mask = table_.size() - 1;
   for (const Entry& entry : old) {
     if (entry.bytes == 0) continue;
@@ -67,6 +75,15 @@ void WordTable::grow() {
     while (table_[at].bytes != 0) at = (at + 1) & mask;
     table_[at] = entry;
   }
+}
+
+WordTable::Entry& WordTable::entry_of(std::string_view word, std::uint64_t key) {
+  Entry& entry = place_of(word, key);
+  return entry.bytes == 0 ? add(entry, word, key, next_++) : entry;
+}
+
+void WordTable::count(std::string_view word, std::uint64_t times) {
+  entry_of(word, key_of_word(word)).count += times;
 }
 
 // In two passes, so that the places of all words are on their way from memory when the first is
@@ -87,11 +104,10 @@ void WordTable::number(std::string_view text, std::uint64_t times,
   numbers.resize(before + tokens_.size());
   std::uint32_t* out = numbers.data() + before;
   for (const Token& token : tokens_) {
-    Entry* entry = &place_of(token.word, token.key);
-    if (entry->bytes == 0) entry = &add(*entry, token.word, token.key, next_++);
-    entry->count += times;
-    *out = entry->number;
-    out += entry->number == kStopped ? 0 : 1;
+    Entry& entry = entry_of(token.word, token.key);
+    entry.count += times;
+    *out = entry.number;
+    out += entry.number == kStopped ? 0 : 1;
   }
   numbers.resize(static_cast<std::size_t>(out - numbers.data()));
 }

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/buffer.h"
+
 namespace paceline {
 
 struct ListedWord {
@@ -28,6 +30,8 @@ class WordTable {
   // Appends the numbers of the words of a clean text but for those that are stopped, and counts
   // each so many times: 0 for texts whose words do not count.
   void number(std::string_view text, std::uint64_t times, std::vector<std::uint32_t>& numbers);
+  // Counts one word so many times.
+  void count(std::string_view word, std::uint64_t times);
 
   // Every word that has a number, in no order.
   void for_each(const std::function<void(const ListedWord&)>& visit) const;
@@ -50,16 +54,19 @@ class WordTable {
     std::uint64_t key;
   };
   Entry& place_of(std::string_view word, std::uint64_t key);
+  Entry& entry_of(std::string_view word, std::uint64_t key);
   std::string_view word_of(const Entry& entry) const {
     return {text_.data() + entry.begin, entry.bytes};
   }
   Entry& add(Entry& place, std::string_view word, std::uint64_t key, std::uint32_t number);
+  void make(std::size_t places);
   void grow();
   void begin();
 
   std::vector<std::string> stops_;
   std::size_t memory_;
-  std::vector<Entry> table_;
+  Buffer places_;
+  std::span<Entry> table_;     // in it
   unsigned shift_ = 0;         // of keys, to places
   std::string text_;           // the words, one behind the other
   std::size_t used_ = 0;       // places

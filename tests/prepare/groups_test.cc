@@ -12,7 +12,7 @@
 namespace paceline {
 namespace {
 
-// Numbers of one to five bytes, also none.
+// Small and large numbers, also none.
 std::vector<std::uint32_t> words_of(std::uint32_t row) {
   std::vector<std::uint32_t> words;
   for (std::uint32_t i = 0; i < row % 7; ++i) words.push_back((row * 2654435761U) >> (5 * i));
@@ -53,9 +53,9 @@ TEST(Groups, MayBeEmptyAndAreNotReadWhenDamaged) {
   const std::string bytes = read_text(dir.path() / "cut");
   write_atomically(dir.path() / "cut", bytes.substr(1));
   EXPECT_THROW(GroupReader(dir.path() / "cut"), DataError);
-  // Another number, or one whose last byte says that it goes on.
-  for (const char* wrong : {"\x01", "\xFF"}) {
-    write_atomically(dir.path() / "cut", std::string(bytes).replace(3, 1, wrong));
+  // Another number, and more of them than there are.
+  for (const std::size_t wrong : {5, 3}) {
+    write_atomically(dir.path() / "cut", std::string(bytes).replace(wrong, 1, "\x7F"));
     EXPECT_THROW(
         {
           GroupReader damaged(dir.path() / "cut");
