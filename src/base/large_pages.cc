@@ -3,16 +3,19 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <memory>
+
 namespace paceline {
 
 // Before anything is written to it: pages are made then. When the hint is not taken all works as
 // well, only slower.
 Buffer large_page_buffer(std::size_t bytes) {
   Buffer buffer(bytes);
-  const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = (reinterpret_cast<std::uintptr_t>(buffer.data()) + page - 1) / page * page;
-  const auto end = reinterpret_cast<std::uintptr_t>(buffer.data() + bytes) / page * page;
-  if (begin < end) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  void* begin = buffer.data();
+  if (bytes >= page && std::align(page, page, begin, bytes) != nullptr) {
+    ::madvise(begin, bytes / page * page, MADV_HUGEPAGE);
+  }
   return buffer;
 }
 

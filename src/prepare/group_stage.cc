@@ -44,7 +44,7 @@ std::uint64_t tasks_for(const PrepareContext& context, const std::vector<fs::pat
   std::uint64_t bytes = 0;
   for (const fs::path& run : runs) bytes += fs::file_size(run);
   const std::uint64_t wanted =
-      std::max<std::uint64_t>(bytes / kTaskBytes, 2 * context.options.threads);
+      std::max(bytes / kTaskBytes, std::uint64_t{2} * context.options.threads);
   return context.folder.chosen("group_tasks",
                                std::min<std::uint64_t>(slices.end - slices.first, wanted));
 }

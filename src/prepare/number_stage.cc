@@ -48,7 +48,7 @@ std::size_t owner_of(const Rows& rows, const GroupResult& grouped) {
 // tasks that this process has whole.
 std::vector<Rows> join_tasks(const PrepareContext& context, const GroupResult& grouped,
                              const NumberResult& numbered) {
-  const std::size_t row_bytes = context.options.settings.length * numbered.id_bytes;
+  const std::size_t row_bytes = std::size_t{context.options.settings.length} * numbered.id_bytes;
   std::vector<std::vector<FilePiece>> outgoing(context.fleet.size());
   Json given = Json::array();
   std::vector<Rows> mine;

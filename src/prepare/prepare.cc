@@ -35,6 +35,7 @@ Json describe(const std::vector<InputFile>& files) {
 // The same for the same files, wherever they lie.
 std::string checksum_of(const std::vector<InputFile>& files) {
   std::vector<std::string> lines;
+  lines.reserve(files.size());
   for (const InputFile& file : files) {
     lines.push_back(fmt::format("{} {}", file.path.filename().string(), file.bytes));
   }

@@ -237,6 +237,7 @@ bool RunMerger::next(RatedText& text) {
 void merge_runs(const std::vector<fs::path>& runs, SliceRange slices, const fs::path& path,
                 std::size_t buffer_bytes) {
   std::vector<RunReader> readers;
+  readers.reserve(runs.size());
   for (const fs::path& run : runs) readers.emplace_back(run, buffer_bytes);
   RunWriter writer(path);
   for (std::size_t slice = slices.first; slice < slices.end; ++slice) {

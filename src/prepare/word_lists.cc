@@ -96,6 +96,7 @@ void keep_most_frequent(CountedWords& words, std::size_t most) {
 WordTotals merge_lists(const std::vector<fs::path>& lists, const MergeOptions& options,
                        const StopFlag& stop) {
   std::vector<SlicedFile> files;
+  files.reserve(lists.size());
   for (const fs::path& list : lists) files.push_back(open_list(list));
   std::mutex mutex;
   WordTotals totals;
