@@ -11,9 +11,10 @@ namespace paceline {
 // well, only slower.
 Buffer large_page_buffer(std::size_t bytes) {
   Buffer buffer(bytes);
+  constexpr std::size_t kLeast = std::size_t{4} << 20;  // else no large page may find room in it
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   void* begin = buffer.data();
-  if (bytes >= page && std::align(page, page, begin, bytes) != nullptr) {
+  if (bytes >= kLeast && std::align(page, page, begin, bytes) != nullptr) {
     ::madvise(begin, bytes / page * page, MADV_HUGEPAGE);
   }
   return buffer;

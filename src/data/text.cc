@@ -196,7 +196,8 @@ DatasetInfo estimate_texts(TextKind kind, const TextOptions& options, Split spli
     info = text_info(kind, options, name, examples, bytes);
   }
   if (info.examples == 0) {
-    throw DataError("{} has no example: {} is empty", name, file_of(options, split).string());
+    throw DataError("{} has no example: {} is empty, or no line of it is for this part", name,
+                    file_of(options, split).string());
   }
   return info;
 }

@@ -59,7 +59,8 @@ struct GroupReader::Impl {
   void load(std::uint64_t mark) {
     const std::uint64_t begin = marks[mark].begin;
     const std::uint64_t behind = marks[mark + 1].begin;
-    if (behind < begin || behind > foot.end) fail();
+    const bool whole = (behind - begin) % sizeof(std::uint32_t) == 0;
+    if (behind < begin || behind > foot.end || !whole) fail();
     checksum = 0;
     numbers.resize((behind - begin) / sizeof(std::uint32_t));
     at = 0;

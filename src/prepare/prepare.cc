@@ -133,6 +133,9 @@ class Preparation {
     if (fleet_.rank() == 0 && !fs::exists(folder)) {
       throw DataError("there is no folder {} for the output", folder.string());
     }
+    if (fleet_.rank() == 0 && fs::is_directory(options_.output)) {
+      throw ConfigError("--output {} is a folder: name a file", options_.output.string());
+    }
     for (const InputFile& file : files_) {
       std::error_code different;
       if (!file.piped() && fs::equivalent(file.path, options_.output, different)) {

@@ -31,9 +31,11 @@ class Builders {
     idle_.pop_back();
     return builder;
   }
+  // Memory that long texts have used cannot hold entries of many short ones, or the reverse: one
+  // that holds much is not kept.
   void give_back(std::unique_ptr<RunBuilder> builder) {
     const std::lock_guard lock(mutex_);
-    idle_.push_back(std::move(builder));
+    if (builder->held() <= memory_ / 4) idle_.push_back(std::move(builder));
   }
 
  private:

@@ -67,7 +67,14 @@ RunBuilder::RunBuilder(std::size_t memory)
       texts_(large_page_buffer(memory_)) {}
 
 bool RunBuilder::full() const {
-  return used_ + entries_.size() * sizeof(Entry) + 3 * LineReader::kMostLineBytes > memory_;
+  // Growing holds the entries, and twice as many.
+  const std::size_t growth =
+      entries_.size() == entries_.capacity() ? 2 * entries_.size() * sizeof(Entry) : 0;
+  return held() + growth + 3 * LineReader::kMostLineBytes > memory_;
+}
+
+std::size_t RunBuilder::held() const {
+  return most_used_ + entries_.capacity() * sizeof(Entry);
 }
 
 void RunBuilder::add(std::string_view text, Rating rating, std::uint32_t times) {
@@ -76,6 +83,7 @@ void RunBuilder::add(std::string_view text, Rating rating, std::uint32_t times) 
   entries_.push_back({hash_of_text(text), static_cast<std::uint32_t>(used_),
                       static_cast<std::uint32_t>(text.size()), times, rating});
   used_ += text.size();
+  most_used_ = std::max(most_used_, used_);
 }
 
 // Its first lines of cache; the processor goes on by itself.

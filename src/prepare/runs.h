@@ -54,7 +54,8 @@ class RunBuilder {
  public:
   explicit RunBuilder(std::size_t memory);
 
-  bool full() const;  // the longest text may not fit any more
+  bool full() const;         // the longest text may not fit any more
+  std::size_t held() const;  // bytes of memory, also what was used before
   bool empty() const { return entries_.empty(); }
   void add(std::string_view text, Rating rating, std::uint32_t times = 1);
   // Writes the run and is empty again.
@@ -75,6 +76,7 @@ class RunBuilder {
 
   std::size_t memory_;
   std::size_t used_ = 0;
+  std::size_t most_used_ = 0;
   Buffer texts_;
   std::vector<Entry> entries_;
 };

@@ -152,7 +152,7 @@ TEST_F(Texts, RefuseLinesThatAreNone) {
   write("\n\n");
   EXPECT_THAT(data_error_of(
                   [&] { estimate_texts(TextKind::kReviews, options_, Split::kTrain, 0, "texts"); }),
-              EndsWith("is empty"));
+              EndsWith("is empty, or no line of it is for this part"));
 }
 
 }  // namespace

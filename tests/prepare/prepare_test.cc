@@ -206,6 +206,8 @@ TEST_F(PrepareTest, AnInputIsNeverOverwritten) {
   EXPECT_EQ(read_text(options_.output), "5\tgood1\n");
   options_.output = dir_ / "nowhere" / "out.h5";
   EXPECT_THAT(refusal(), HasSubstr("there is no folder"));
+  options_.output = dir_.path();
+  EXPECT_THAT(refusal(), HasSubstr("is a folder"));
 }
 
 TEST_F(PrepareTest, AQuoteThatIsNotClosedIsNotOfTheFormat) {
@@ -220,6 +222,17 @@ TEST_F(PrepareTest, FoldersAreReadWithoutWhatOthersPutThere) {
   }
   EXPECT_EQ(prepare({dir_ / "in"})["rows_in"], 1);
   EXPECT_EQ(prepare({dir_ / "i*"})["rows_in"], 1);
+}
+
+// The folder of what is between matches, too.
+TEST_F(PrepareTest, APatternMeansTheSameFilesAfterAnInterruption) {
+  make("out-in.tsv", "5\tgood1\n1\tbad1\n");
+  options_.inputs = {(dir_ / "out*").string()};
+  stop_ = true;
+  EXPECT_THROW(prepare(), Interrupted);
+  make("out.h5.partial", "left behind");
+  stop_ = false;
+  EXPECT_EQ(prepare()["rows_in"], 2);
 }
 
 TEST_F(PrepareTest, ARunThatWasStoppedGoesOnAndEndsTheSame) {

@@ -142,5 +142,21 @@ TEST_F(RunsTest, ThatAreDamagedAreRefused) {
   EXPECT_THROW(read_all(), DataError);
 }
 
+// First long texts, then as many short ones as there is room for.
+TEST_F(RunsTest, ABuilderHoldsNoMoreThanItMay) {
+  RunBuilder builder(kMemory);
+  while (!builder.full()) builder.add(std::string(100'000, 'x'), 100);
+  builder.write(dir_.path() / "long");
+  const std::size_t held = builder.held();
+  EXPECT_GT(held, kMemory / 2);
+  builder.add("x", 100);
+  EXPECT_GE(builder.held(), held);
+  RunBuilder other(kMemory);
+  int texts = 0;
+  for (; !other.full(); ++texts) other.add("x", 100);
+  EXPECT_GT(texts, 100'000);
+  EXPECT_LE(other.held(), kMemory);
+}
+
 }  // namespace
 }  // namespace paceline

@@ -39,13 +39,14 @@ TEST(WordTable, ListsWhatCountsAndWhatDoesNot) {
   WordTable table(kStops, std::size_t{64} << 20);
   numbers_of(table, "good better good", 2);
   numbers_of(table, "best good", 0);
+  table.count("good", 3);
   table.write(dir.path() / "list");
   EXPECT_EQ(table.words(), 0U);
   std::map<std::string, std::pair<std::uint64_t, std::uint32_t>> listed;
   for_each_listed(dir.path() / "list", [&](const ListedWord& word) {
     listed[std::string(word.word)] = {word.count, word.number};
   });
-  EXPECT_EQ(listed, (decltype(listed){{"good", {4, 0}}, {"better", {2, 1}}, {"best", {0, 2}}}));
+  EXPECT_EQ(listed, (decltype(listed){{"good", {7, 0}}, {"better", {2, 1}}, {"best", {0, 2}}}));
 }
 
 // Tables that are full go to disk, and counts come together again.

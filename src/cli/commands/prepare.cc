@@ -261,7 +261,7 @@ void run_streaming(const PrepareReviewsOptions& options, const PrepareOptions& p
   write_counters(work(files, settings, stop, session.out), session.err);
 }
 
-void check_words(const PrepareOptions& prepare, StartedBy starter) {
+void check_places(const PrepareOptions& prepare, StartedBy starter) {
   if (prepare.inputs.empty()) throw ConfigError("INPUT is missing: which files hold the reviews");
   if (prepare.output.empty()) throw ConfigError("--output is missing: where to write the result");
   if (prepare.parallel_output && starter == StartedBy::kUser) {
@@ -286,7 +286,7 @@ void run_with(Fleet& fleet, const PrepareReviewsOptions& options, const Session&
   PrepareOptions prepare;
   do_together(fleet, [&]() -> nlohmann::json {
     prepare = settled(options);
-    check_words(prepare, session.environment.started_by);
+    check_places(prepare, session.environment.started_by);
     return {};
   });
   const bool first = fleet.rank() == 0;
@@ -345,7 +345,8 @@ void add_prepare_command(CLI::App& root, const CommandContext& context) {
   add_value(command, "--threads", options->prepare.threads, "how many [the cores there are]", "N");
   add_value(command, "--memory", options->memory, "to use, at most [1G]", "BYTES");
   add_value(command, "--work-dir", options->prepare.work_dir,
-            "folder in which to keep OUTPUT.work, what is between [that of the output]", "PATH");
+            "folder in which to make a folder for what is between [OUTPUT.work, beside the output]",
+            "PATH");
   command.add_flag(
       "--parallel-output", options->prepare.parallel_output,
       "with mpirun or srun: all processes write the output, with parallel HDF5, for file "

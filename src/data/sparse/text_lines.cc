@@ -17,9 +17,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What is kept beside the text, and what is left of one that was not finished.
-bool is_cache(const fs::path& file) {
-  return file.extension() == ".rows" || file.extension() == ".partial";
+// What programs keep beside the text: caches, outputs that are not finished and folders of what is
+// between; .part-0.crc, _SUCCESS.
+bool is_ours(const fs::path& path) {
+  const fs::path kind = path.extension();
+  return kind == ".rows" || kind == ".partial" || kind == ".work";
+}
+bool is_hidden(const fs::path& path) {
+  const char first = path.filename().string()[0];
+  return first == '.' || first == '_';
 }
 
 // Where the last whole line of `text` ends; 0: none does.
@@ -91,14 +97,11 @@ class Cutter {
   std::size_t most_line_bytes_;
 };
 
-// Without what others have put beside the data: caches, .part-0.crc, _SUCCESS.
 std::vector<fs::path> files_in(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    const char first = entry.path().filename().string()[0];
-    if (!entry.is_regular_file() || is_cache(entry.path()) || first == '.' || first == '_')
-      continue;
-    files.push_back(entry.path());
+    const fs::path& path = entry.path();
+    if (entry.is_regular_file() && !is_ours(path) && !is_hidden(path)) files.push_back(path);
   }
   std::ranges::sort(files);
   return files;
@@ -117,16 +120,18 @@ std::vector<fs::path> files_of(const std::string& pattern) {
   std::vector<fs::path> files;
   glob_t found{};
   if (::glob(pattern.c_str(), GLOB_BRACE | GLOB_TILDE, nullptr, &found) == 0) {
-    for (const char* match : std::span(found.gl_pathv, found.gl_pathc)) {
+    for (const fs::path match : std::span(found.gl_pathv, found.gl_pathc)) {
+      if (is_ours(match)) continue;
       if (fs::is_directory(match, error)) {
         std::ranges::move(files_in(match), std::back_inserter(files));
       } else {
-        files.emplace_back(match);
+        files.push_back(match);
       }
     }
   }
   ::globfree(&found);
   if (files.empty()) throw DataError("there is no file {}", pattern);
+  std::ranges::sort(files);
   return files;
 }
 

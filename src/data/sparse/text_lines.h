@@ -12,8 +12,9 @@
 
 namespace paceline {
 
-// The files that `pattern` means, in alphabetical order: a file, all files of a folder, or those
-// and the folders that match *, ?, [abc] and {this,that}. Throws DataError when there is none.
+// The files that `pattern` means, in alphabetical order: a file, the files of a folder but for
+// hidden ones, or both of what matches *, ?, [abc] and {this,that}; what Paceline keeps beside its
+// data is none of them. Throws DataError when there is none.
 std::vector<std::filesystem::path> files_of(const std::string& pattern);
 
 struct TextPiece {

@@ -72,9 +72,11 @@ class MpiTables : public SharedTables {
  private:
   void expect(bool done) const {
     if (done) return;
-    const int error = errno;
-    abort_fleet(fmt::format("cannot write {}{}{}", path_.string(), error == 0 ? "" : ": ",
-                            error == 0 ? "" : errno_text(error)),
+    const int error = errno;  // which parallel HDF5 does not always leave
+    std::error_code ignored;
+    std::filesystem::remove(path_, ignored);
+    abort_fleet(fmt::format("cannot write {}: {}", path_.string(),
+                            error == 0 ? "is its disk full?" : errno_text(error)),
                 ExitCode::kData);
   }
 
