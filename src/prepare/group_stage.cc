@@ -42,7 +42,10 @@ std::vector<fs::path> join_runs(const PrepareContext& context, std::vector<fs::p
 std::uint64_t tasks_for(const PrepareContext& context, const std::vector<fs::path>& runs,
                         SliceRange slices) {
   std::uint64_t bytes = 0;
-  for (const fs::path& run : runs) bytes += fs::file_size(run);
+  for (const fs::path& path : runs) {  // runs of this process have slices of others, too
+    const SlicedFile run = open_run(path);
+    bytes += run.end(slices.end - 1) - run.begin(slices.first);
+  }
   const std::uint64_t wanted =
       std::max(bytes / kTaskBytes, std::uint64_t{2} * context.options.threads);
   return context.folder.chosen("group_tasks",
