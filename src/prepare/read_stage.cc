@@ -77,12 +77,12 @@ std::vector<fs::path> share_runs(const PrepareContext& context, std::vector<fs::
     const auto paths = share_slices(context, runs, open_run, "run");
     do_together(context.fleet, [&]() -> Json {
       received = Json::array();
-      for (const fs::path& path : paths) received.push_back(path.filename().string());
+      for (const fs::path& path : paths) received.push_back(fs::absolute(path).string());
       write_done(end, received);
       return {};
     });
   }
-  for (const Json& name : received) runs.push_back(context.folder / name.get<std::string>());
+  for (const Json& path : received) runs.emplace_back(path.get<std::string>());
   return runs;
 }
 

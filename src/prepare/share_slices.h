@@ -11,7 +11,7 @@
 namespace paceline {
 
 // Every process gets its slices of the files of all others: new files, with this ending, in its
-// folder.
+// folder; or, when all are on one host, those files themselves.
 std::vector<std::filesystem::path> share_slices(const PrepareContext& context,
                                                 const std::vector<std::filesystem::path>& files,
                                                 SlicedFile (*open)(const std::filesystem::path&),

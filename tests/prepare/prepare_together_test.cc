@@ -26,7 +26,8 @@ std::vector<std::pair<std::vector<std::int32_t>, std::int32_t>> rows_of(const fs
   return rows;
 }
 
-class PrepareTogether : public PrepareTest {
+// On one host, or on as many as there are processes.
+class PrepareTogether : public PrepareTest, public testing::WithParamInterface<bool> {
  protected:
   PrepareTogether() {
     options_.settings.test_share = 0.2;
@@ -37,15 +38,19 @@ class PrepareTogether : public PrepareTest {
     options_.inputs = {make("r.json", as_json(made_up(6000))).string()};
   }
   void prepare_with(std::size_t processes) {
-    run_fleet(processes, [&](Fleet& fleet) {
+    const auto prepare_one = [&](Fleet& fleet) {
       const Json summary = prepare_reviews(options_, fleet, stop_, {});
       if (fleet.rank() == 0) together_ = summary;
-    });
+    };
+    run_fleet(processes, prepare_one, GetParam());
   }
   Json together_;
 };
 
-TEST_F(PrepareTogether, TheContentIsThatOfOneProcess) {
+INSTANTIATE_TEST_SUITE_P(Hosts, PrepareTogether, testing::Bool(),
+                         [](const auto& hosts) { return hosts.param ? "One" : "Many"; });
+
+TEST_P(PrepareTogether, TheContentIsThatOfOneProcess) {
   Json alone = prepare();
   const auto rows = rows_of(options_.output);
   const std::string bytes = read_text(options_.output);
@@ -68,7 +73,7 @@ TEST_F(PrepareTogether, TheContentIsThatOfOneProcess) {
 }
 
 // Tasks of numbering that lie in one process, in two and in all of them.
-TEST_F(PrepareTogether, RowsOfATaskMayLieInAnyNumberOfProcesses) {
+TEST_P(PrepareTogether, RowsOfATaskMayLieInAnyNumberOfProcesses) {
   std::string text;
   for (std::size_t i = 0; i < 2 * kTaskRows + 5000; ++i) {
     text += fmt::format("{}\tword{} w{}\n", 1 + i % 5, i, i % 50);
@@ -84,14 +89,14 @@ TEST_F(PrepareTogether, RowsOfATaskMayLieInAnyNumberOfProcesses) {
   }
 }
 
-TEST_F(PrepareTogether, SomeMayHaveNothingToRead) {
+TEST_P(PrepareTogether, SomeMayHaveNothingToRead) {
   options_.portion_bytes = 0;
   const Json alone = prepare();
   prepare_with(3);
   EXPECT_EQ(together_["content_checksum"], alone["content_checksum"]);
 }
 
-TEST_F(PrepareTogether, WhatWasStoppedGoesOn) {
+TEST_P(PrepareTogether, WhatWasStoppedGoesOn) {
   const Json alone = prepare();
   fs::remove(options_.output);
   const fs::path work = dir_ / "out.h5.work";
@@ -118,7 +123,7 @@ TEST_F(PrepareTogether, WhatWasStoppedGoesOn) {
 }
 
 // Of a host that was replaced, say: the others do again what depends on it.
-TEST_F(PrepareTogether, WhatOneProcessHasLostIsMadeAgain) {
+TEST_P(PrepareTogether, WhatOneProcessHasLostIsMadeAgain) {
   const Json alone = prepare();
   fs::remove(options_.output);
   const fs::path work = dir_ / "out.h5.work";
@@ -140,7 +145,7 @@ TEST_F(PrepareTogether, WhatOneProcessHasLostIsMadeAgain) {
   EXPECT_EQ(together_["content_checksum"], alone["content_checksum"]);
 }
 
-TEST_F(PrepareTogether, FoldersOfOtherRunsAreRefused) {
+TEST_P(PrepareTogether, FoldersOfOtherRunsAreRefused) {
   stop_ = true;
   EXPECT_THROW(prepare_with(2), SharedError);
   EXPECT_THROW(prepare_with(3), SharedError);
@@ -150,7 +155,7 @@ TEST_F(PrepareTogether, FoldersOfOtherRunsAreRefused) {
   EXPECT_EQ(together_["rows_in"], prepare()["rows_in"]);
 }
 
-TEST_F(PrepareTogether, WhatSeveralProcessesCannotDoIsRefused) {
+TEST_P(PrepareTogether, WhatSeveralProcessesCannotDoIsRefused) {
   const auto refusal_of = [&](std::size_t processes) -> std::string {
     try {
       prepare_with(processes);

@@ -22,9 +22,14 @@ class ThreadFleet : public Fleet {
  public:
   // What all threads have in common.
   struct Shared {
-    explicit Shared(std::size_t count)
-        : size(count), barrier(static_cast<std::ptrdiff_t>(count)), words(count), files(count) {}
+    Shared(std::size_t count, bool on_one_host)
+        : size(count),
+          one_host(on_one_host),
+          barrier(static_cast<std::ptrdiff_t>(count)),
+          words(count),
+          files(count) {}
     std::size_t size;
+    bool one_host;  // else each has its own
     std::barrier<> barrier;
     std::vector<std::string> words;
     std::vector<std::vector<std::vector<FilePiece>>> files;
@@ -36,7 +41,9 @@ class ThreadFleet : public Fleet {
 
   std::size_t rank() const override { return rank_; }
   std::size_t size() const override { return shared_.size; }
-  unsigned neighbours() const override { return static_cast<unsigned>(shared_.size); }
+  unsigned neighbours() const override {
+    return shared_.one_host ? static_cast<unsigned>(shared_.size) : 1;
+  }
   std::string host() const override { return "a thread"; }
 
   std::vector<std::string> gather(const std::string& mine) override {
@@ -117,8 +124,9 @@ class ThreadFleet : public Fleet {
 };
 
 // Calls `work` in so many threads, each with a fleet of all; throws what the first of them threw.
-inline void run_fleet(std::size_t processes, const std::function<void(Fleet&)>& work) {
-  ThreadFleet::Shared shared(processes);
+inline void run_fleet(std::size_t processes, const std::function<void(Fleet&)>& work,
+                      bool one_host = true) {
+  ThreadFleet::Shared shared(processes, one_host);
   std::vector<std::exception_ptr> thrown(processes);
   std::vector<std::thread> threads;
   for (std::size_t rank = 0; rank < processes; ++rank) {
