@@ -4,11 +4,13 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -75,6 +77,26 @@ inline void for_each_review(
     }
   }
 }
+
+// Stops the work as soon as there is such a file, or in the end: whoever is faster is not stopped.
+class StopWhenThereIs {
+ public:
+  StopWhenThereIs(const fs::path& file, StopFlag& stop)
+      : watcher_([this, file, &stop] {
+          while (!over_ && !fs::exists(file)) std::this_thread::yield();
+          stop = true;
+        }) {}
+  ~StopWhenThereIs() {
+    over_ = true;
+    watcher_.join();
+  }
+  StopWhenThereIs(const StopWhenThereIs&) = delete;
+  StopWhenThereIs& operator=(const StopWhenThereIs&) = delete;
+
+ private:
+  std::atomic<bool> over_ = false;
+  std::thread watcher_;
+};
 
 class PrepareTest : public testing::Test {
  protected:

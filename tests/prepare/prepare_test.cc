@@ -9,7 +9,6 @@
 #include <map>
 #include <set>
 #include <sstream>
-#include <thread>
 
 #include "base/text.h"
 #include "data/clean.h"
@@ -244,19 +243,13 @@ TEST_F(PrepareTest, ARunThatWasStoppedGoesOnAndEndsTheSame) {
   // Stopped as soon as some task is done, at ever later ones; whoever is faster than that ends.
   for (const char* name : {"read-000003.json", "group-001.json", "words.json"}) {
     stop_ = false;
-    std::atomic<bool> over = false;
-    std::thread watcher([&] {
-      while (!over && !fs::exists(dir_ / "out.h5.work" / name)) std::this_thread::yield();
-      stop_ = true;
-    });
+    const StopWhenThereIs watcher(dir_ / "out.h5.work" / name, stop_);
     try {
       prepare();
     } catch (const Interrupted&) {
       EXPECT_FALSE(fs::exists(options_.output));
       EXPECT_TRUE(fs::exists(dir_ / "out.h5.work" / "manifest.json"));
     }
-    over = true;
-    watcher.join();
   }
   stop_ = false;
   EXPECT_EQ(prepare()["content_checksum"], whole["content_checksum"]);

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "prepare/number_step.h"
 #include "prepare/prepare_fixture.h"
 #include "prepare/thread_fleet.h"
@@ -102,19 +100,13 @@ TEST_P(PrepareTogether, WhatWasStoppedGoesOn) {
   const fs::path work = dir_ / "out.h5.work";
   for (const char* name : {"read-000001.json", "shared.json", "group-000.json", "words.json"}) {
     stop_ = false;
-    std::atomic<bool> over = false;
-    std::thread watcher([&] {
-      while (!over && !fs::exists(work / "process-1" / name)) std::this_thread::yield();
-      stop_ = true;
-    });
     try {
+      const StopWhenThereIs watcher(work / "process-1" / name, stop_);
       prepare_with(2);
     } catch (const SharedError& error) {
       EXPECT_EQ(error.code(), ExitCode::kInterrupted);
       EXPECT_FALSE(fs::exists(options_.output));
     }
-    over = true;
-    watcher.join();
     fs::remove(options_.output);  // of whoever was faster than that
   }
   stop_ = false;
@@ -127,18 +119,12 @@ TEST_P(PrepareTogether, WhatOneProcessHasLostIsMadeAgain) {
   const Json alone = prepare();
   fs::remove(options_.output);
   const fs::path work = dir_ / "out.h5.work";
-  std::atomic<bool> over = false;
-  std::thread watcher([&] {
-    while (!over && !fs::exists(work / "process-0" / "words.json")) std::this_thread::yield();
-    stop_ = true;
-  });
   try {
+    const StopWhenThereIs watcher(work / "process-0" / "words.json", stop_);
     prepare_with(2);
   } catch (const SharedError&) {
     EXPECT_TRUE(fs::exists(work / "process-0" / "shared.json"));
   }
-  over = true;
-  watcher.join();
   stop_ = false;
   fs::remove_all(work / "process-1");
   prepare_with(2);
