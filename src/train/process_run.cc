@@ -158,8 +158,16 @@ class ProcessRun {
     }
     if (failed_role_) throw_words_of(failed_role_->name, failed_role_->finished->status);
     if (chief_status_ == 0) return;
-    if (asked_ > 0) throw Interrupted("interrupted");
-    throw_words_of("chief", chief_status_);
+    if (asked_ > 0 && (chief_stopped() || WIFSIGNALED(chief_status_))) {
+      throw Interrupted("interrupted");
+    }
+    throw_words_of("chief", chief_status_);  // also when that was while it stopped
+  }
+
+  // As it was asked to: what was learned is saved.
+  bool chief_stopped() const {
+    return WIFEXITED(chief_status_) &&
+           WEXITSTATUS(chief_status_) == static_cast<int>(ExitCode::kInterrupted);
   }
 
   // The chief only sees that a line has ended; how its process has, its parent knows.

@@ -172,6 +172,24 @@ TEST_F(LongRun, OneCtrlCEndsARunWhoseChiefIsStopped) {
   for (const pid_t role : roles) EXPECT_FALSE(alive(role));
 }
 
+// Or it would look as if what was learned had been saved.
+TEST_F(LongRun, AServerThatDiesDuringCtrlCIsTold) {
+  PacelineProcess process(dir_.path(), train("run", {}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto chiefs = process.roles("chief", 1);
+  const auto servers = process.roles("server0", 1);
+  ASSERT_EQ(chiefs.size(), 1U);
+  ASSERT_EQ(servers.size(), 1U);
+  ::kill(chiefs[0], SIGSTOP);
+  ASSERT_TRUE(eventually(10, [&] { return stopped(chiefs[0]); }));
+  ::kill(servers[0], SIGKILL);
+  process.signal(SIGINT);
+  ASSERT_TRUE(eventually(10, [&] { return is_pending(chiefs[0], SIGTERM); }));
+  ::kill(chiefs[0], SIGCONT);
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), ::testing::HasSubstr("server0 is lost"));
+}
+
 TEST_F(LongRun, CtrlZPausesAllRolesAndTheRunGoesOnAfterwards) {
   PacelineProcess process(dir_.path(),
                           train("run", {"--heartbeat", "50ms", "--member-timeout", "2s"}));

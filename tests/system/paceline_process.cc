@@ -120,6 +120,15 @@ bool stopped(pid_t pid) {
   return state_of(pid) == "T";
 }
 
+bool is_pending(pid_t pid, int signal) {
+  std::ifstream status(fmt::format("/proc/{}/status", pid));
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("ShdPnd:")) continue;
+    return (std::stoull(line.substr(line.find(':') + 1), nullptr, 16) >> (signal - 1) & 1) != 0;
+  }
+  return false;
+}
+
 bool eventually(double seconds, const std::function<bool()>& condition) {
   const TimePoint deadline = Clock::now() + from_seconds(seconds);
   while (!condition()) {

@@ -53,7 +53,8 @@ struct Taken {
 Taken take_port();
 
 bool alive(pid_t pid);
-bool stopped(pid_t pid);  // by SIGSTOP
+bool stopped(pid_t pid);                 // by SIGSTOP
+bool is_pending(pid_t pid, int signal);  // was sent but not yet taken
 // Waits until the condition holds, at most `seconds`.
 bool eventually(double seconds, const std::function<bool()>& condition);
 

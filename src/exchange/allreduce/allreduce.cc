@@ -117,8 +117,12 @@ void AllReduce::contribute_nothing() {
 
 // Whether done() holds: it does not when the exchange has come to an end.
 bool AllReduce::wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done) {
-  changed_.wait(lock, [&] { return done() || failure_ || stopping_ || !abort_reason_.empty(); });
+  changed_.wait(lock, [&] { return done() || ended(); });
   return done();
+}
+
+bool AllReduce::ended() const {
+  return failure_ || stopping_ || !abort_reason_.empty();
 }
 
 // Throws what ended the exchange.
@@ -219,7 +223,7 @@ void AllReduce::gather(Factored& entry, std::uint32_t tag) {
 void AllReduce::finish(const Loss& loss, const TreeSum* tree) {
   PACELINE_CHECK(tree == nullptr);
   std::unique_lock lock(mutex_);
-  PACELINE_CHECK(buckets_.all_taken() || settled_ != step_);
+  PACELINE_CHECK(buckets_.all_taken() || ended());  // then ready() may have taken nothing
   finished_ = loss;
   ++step_;
   changed_.notify_all();

@@ -104,6 +104,7 @@ class AllReduce final : public Exchange {
   void make_room(std::uint64_t step);
   void gather(Factored& entry, std::uint32_t tag);
   bool wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
+  bool ended() const;  // the exchange has come to an end, good or bad; with mutex_
   void fail() const;
 
   std::size_t count_early() const;

@@ -248,6 +248,29 @@ TEST(AllReduceTest, AMemberThatLeavesEndsTheOthers) {
   }
 }
 
+// The gradient is refused because the step before is still being reported; that this is over
+// before the share is finished must not matter.
+TEST(AllReduceTest, AShareThatIsCutShortMayBeFinished) {
+  SharedNotes notes;
+  Ring ring({0, 1, "127.0.0.1", std::chrono::seconds(20), "worker0", WireFormat::kFloat}, notes);
+  std::promise<void> reports, may_go_on;
+  AllReduce exchange(options_for({1}), schedule(), ring, Buffer::floats(kGradientFloats),
+                     Buffer::floats(2 * kGradientFloats), [&](std::uint64_t, const Loss&, bool) {
+                       reports.set_value();
+                       may_go_on.get_future().wait();
+                     });
+  compute(exchange, *exchange.next());
+  reports.get_future().wait();
+  const Share share = *exchange.next();
+  exchange.await({0, kGradientFloats});
+  exchange.abort("the run is stopped");
+  announce(exchange, {0, kGradientFloats});
+  may_go_on.set_value();
+  exchange.halt();
+  exchange.finish({1, 1, kRingGrid.positions(share).size(), 0}, nullptr);
+  EXPECT_EQ(exchange.version(), 1U);
+}
+
 // The front of the parameters is a step ahead when the rest of that step fails.
 TEST(AllReduceTest, AStepThatFailsLeavesTheParametersOfTheOneBefore) {
   constexpr std::uint64_t kFails = 4;
