@@ -1,11 +1,17 @@
-// Reads a file from its beginning to its end, whether or not it is compressed by gzip.
-// Every failure is a DataError that names the file. Used by one thread at a time.
+// Reads a file from its beginning to its end, whether or not it is compressed by gzip; or what is
+// compressed by gzip and cannot be opened by a name. Every failure is a DataError that names the
+// file. Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
+#include <string>
+#include <string_view>
+
+#include "data/byte_source.h"
 
 struct gzFile_s;  // of zlib
 
@@ -36,6 +42,21 @@ class GzipReader {
   std::uint64_t stored_bytes_ = 0;
   bool compressed_ = false;
   gzFile_s* file_ = nullptr;
+};
+
+class GzipStream {
+ public:
+  static bool has_magic(std::string_view beginning);
+
+  GzipStream(ByteSource source, std::string name);
+  ~GzipStream();
+
+  // As GzipReader's.
+  std::size_t read(std::span<std::byte> into);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace paceline

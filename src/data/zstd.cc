@@ -14,40 +14,48 @@ namespace paceline {
 namespace fs = std::filesystem;
 
 struct ZstdReader::Impl {
-  fs::path path;
-  std::ifstream file;
+  ByteSource source;
+  std::string name;
   std::unique_ptr<ZSTD_DStream, decltype(&::ZSTD_freeDStream)> stream{::ZSTD_createDStream(),
                                                                       &::ZSTD_freeDStream};
-  std::vector<char> stored;
+  std::vector<std::byte> stored = std::vector<std::byte>(::ZSTD_DStreamInSize());
   ZSTD_inBuffer in{};
   std::uint64_t read = 0;
   bool frame_open = false;  // a frame has begun and not ended
 
-  // False at the end of the file.
+  // False at the end.
   bool refill() {
-    file.read(stored.data(), static_cast<std::streamsize>(stored.size()));
-    if (file.bad()) throw DataError("cannot read {}", path.string());
-    in.size = static_cast<std::size_t>(file.gcount());
-    in.pos = 0;
+    in = {stored.data(), source(stored), 0};
     read += in.size;
     return in.size > 0;
   }
 };
 
-bool ZstdReader::is_one(const fs::path& path) {
-  constexpr std::array<char, 4> kMagic = {'\x28', '\xB5', '\x2F', '\xFD'};
-  std::array<char, 4> first{};
-  std::ifstream(path, std::ios::binary).read(first.data(), first.size());
-  return first == kMagic;
+bool ZstdReader::has_magic(std::string_view beginning) {
+  return beginning.starts_with("\x28\xB5\x2F\xFD");
 }
 
-ZstdReader::ZstdReader(fs::path path) : impl_(std::make_unique<Impl>()) {
-  impl_->path = std::move(path);
-  impl_->file.open(impl_->path, std::ios::binary);
-  if (!impl_->file) throw DataError("cannot read {}", impl_->path.string());
-  impl_->stored.resize(::ZSTD_DStreamInSize());
-  impl_->in.src = impl_->stored.data();
+bool ZstdReader::is_one(const fs::path& path) {
+  std::array<char, 4> first{};
+  std::ifstream(path, std::ios::binary).read(first.data(), first.size());
+  return has_magic(std::string_view(first.data(), first.size()));
 }
+
+ZstdReader::ZstdReader(ByteSource source, std::string name) : impl_(std::make_unique<Impl>()) {
+  impl_->source = std::move(source);
+  impl_->name = std::move(name);
+}
+
+ZstdReader::ZstdReader(const fs::path& path)
+    : ZstdReader(
+          [path, file = std::make_shared<std::ifstream>(path, std::ios::binary)](
+              std::span<std::byte> into) {
+            file->read(reinterpret_cast<char*>(into.data()),
+                       static_cast<std::streamsize>(into.size()));
+            if (!file->is_open() || file->bad()) throw DataError("cannot read {}", path.string());
+            return static_cast<std::size_t>(file->gcount());
+          },
+          path.string()) {}
 
 ZstdReader::~ZstdReader() = default;
 
@@ -58,15 +66,15 @@ std::size_t ZstdReader::read(std::span<std::byte> into) {
     if (impl_->in.pos < impl_->in.size || impl_->frame_open) {
       const std::size_t result = ::ZSTD_decompressStream(impl_->stream.get(), &out, &impl_->in);
       if (::ZSTD_isError(result) != 0) {
-        throw DataError("{}: the compressed data is corrupt ({}): fetch it again",
-                        impl_->path.string(), ::ZSTD_getErrorName(result));
+        throw DataError("{}: the compressed data is corrupt ({}): fetch it again", impl_->name,
+                        ::ZSTD_getErrorName(result));
       }
       impl_->frame_open = result != 0;
     }
     if (out.pos > before || impl_->in.pos < impl_->in.size) continue;
     if (impl_->refill()) continue;
     if (!impl_->frame_open) break;
-    throw DataError("{}: the compressed data is cut off: fetch it again", impl_->path.string());
+    throw DataError("{}: the compressed data is cut off: fetch it again", impl_->name);
   }
   return out.pos;
 }

@@ -1,5 +1,5 @@
-// Reads a file that is compressed by zstd, from its beginning to its end. Every failure is a
-// DataError that names the file. Used by one thread at a time.
+// Reads what is compressed by zstd, from its beginning to its end. Every failure is a DataError
+// that names the file. Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,20 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
+
+#include "data/byte_source.h"
 
 namespace paceline {
 
 class ZstdReader {
  public:
+  static bool has_magic(std::string_view beginning);
   static bool is_one(const std::filesystem::path& path);  // by its first bytes
 
-  explicit ZstdReader(std::filesystem::path path);
+  explicit ZstdReader(const std::filesystem::path& path);
+  ZstdReader(ByteSource source, std::string name);
   ~ZstdReader();
 
   // Fills as much of `into` as the file still holds and returns how much that is: less

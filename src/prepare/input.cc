@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
 #include <optional>
@@ -15,6 +14,7 @@
 #include "data/sparse/text_lines.h"
 #include "data/zstd.h"
 #include "prepare/line_reader.h"
+#include "prepare/piped_text.h"
 
 namespace paceline {
 namespace {
@@ -95,33 +95,14 @@ void look_at_line(InputFile& file, std::string_view line, const ReviewFields& fi
   }
 }
 
-// What is piped in, up to the end of its first line at least.
-std::string first_line_of_input(const StopFlag& stop) {
-  constexpr std::size_t kMost = std::size_t{1} << 20;
-  std::array<char, 4096> some{};
-  std::string start;
-  while (start.size() < kMost && start.find('\n') == std::string::npos) {
-    wait_for_input(STDIN_FILENO, stop);
-    const ssize_t got = ::read(STDIN_FILENO, some.data(), some.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw DataError("cannot read standard input: {}", errno_text(errno));
-    if (got == 0) break;
-    start.append(some.data(), static_cast<std::size_t>(got));
-  }
-  if (start.starts_with("\x1F\x8B") || start.starts_with("\x28\xB5\x2F\xFD")) {
-    throw DataError("standard input is compressed: pipe it through zcat or zstdcat");
-  }
-  return start;
-}
-
 void look_at(InputFile& file, ReviewFormat format, const ReviewFields& fields,
              const StopFlag& stop) {
   if (format == ReviewFormat::kGrouped) set_grouped(file);
   file.format = format;
   if (file.piped()) {
-    file.start = first_line_of_input(stop);
-    if (!file.start.empty())
-      look_at_line(file, file.start.substr(0, file.start.find('\n')), fields);
+    file.pipe = std::make_shared<PipedText>(STDIN_FILENO, stop);
+    const std::string_view line = file.pipe->first_line();
+    if (!line.empty()) look_at_line(file, without_byte_order_mark(line), fields);
     return;
   }
   struct stat status {};

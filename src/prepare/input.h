@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "prepare/tasks.h"
 
 namespace paceline {
+
+class PipedText;
 
 enum class ReviewFormat {
   kAuto,
@@ -35,14 +38,14 @@ struct InputFile {
   std::filesystem::path path;  // kStandardInput: what is piped in
   std::uint64_t bytes = 0;     // as stored
   std::int64_t changed = 0;    // when, in nanoseconds
-  bool compressed = false;
+  bool compressed = false;     // and not piped in
   ReviewFormat format = ReviewFormat::kJson;
   bool header = false;  // the first line names the columns
   std::size_t text_column = 1;
   std::size_t rating_column = 0;
   std::optional<std::size_t> times_column;  // of how many reviews a line tells; otherwise of one
 
-  std::string start;  // of what is piped in: what was read to look at it
+  std::shared_ptr<PipedText> pipe;  // can be read once
 
   bool piped() const { return path == kStandardInput; }
 };

@@ -1,16 +1,17 @@
 #include "prepare/line_reader.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 #include "data/gzip.h"
 #include "data/zstd.h"
+#include "prepare/piped_text.h"
 
 namespace paceline {
 namespace {
@@ -21,7 +22,7 @@ class Descriptor {
  public:
   explicit Descriptor(int number) : number_(number) {}
   ~Descriptor() {
-    if (number_ > STDERR_FILENO) ::close(number_);
+    if (number_ >= 0) ::close(number_);
   }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
@@ -33,53 +34,44 @@ class Descriptor {
 
 }  // namespace
 
-void wait_for_input(int file, const StopFlag& stop) {
-  constexpr int kLookMilliseconds = 100;
-  pollfd input{file, POLLIN, 0};
-  do {
-    throw_if_stopped(stop);
-  } while (::poll(&input, 1, kLookMilliseconds) == 0);
-}
-
-LineReader::LineReader(const InputFile& file, const Portion& portion, const StopFlag* stop)
+LineReader::LineReader(const InputFile& file, const Portion& portion)
     : file_(file),
       portion_(portion),
       in_portions_(!file.compressed && !file.piped()),
+      names_follow_(file.header && portion.begin == 0),
       room_(kFirstRoom),
       buffer_(new char[room_ + kPadding]()),
       at_(buffer_.get()),
       end_(buffer_.get()) {
-  if (file.compressed && ZstdReader::is_one(file.path)) {
-    const auto reader = std::make_shared<ZstdReader>(file.path);
+  const auto read_from = [this](auto reader) {
     read_ = [reader](std::span<std::byte> into) { return reader->read(into); };
     stored_ = [reader] { return reader->consumed(); };
-    return;
+  };
+  if (file.piped()) {
+    read_from(file.pipe);
+  } else if (file.compressed && ZstdReader::is_one(file.path)) {
+    read_from(std::make_shared<ZstdReader>(file.path));
+  } else if (file.compressed) {
+    read_from(std::make_shared<GzipReader>(file.path));
+  } else {
+    open_portion();
   }
-  if (file.compressed) {
-    const auto reader = std::make_shared<GzipReader>(file.path);
-    read_ = [reader](std::span<std::byte> into) { return reader->read(into); };
-    stored_ = [reader] { return reader->consumed(); };
-    return;
-  }
-  const auto open = std::make_shared<Descriptor>(
-      file.piped() ? STDIN_FILENO : ::open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  const auto fail = [path = file.path] {
+}
+
+void LineReader::open_portion() {
+  const auto open = std::make_shared<Descriptor>(::open(file_.path.c_str(), O_RDONLY | O_CLOEXEC));
+  const auto fail = [path = file_.path] {
     throw DataError("cannot read {}: {}", path.string(), errno_text(errno));
   };
   if (open->number() < 0) fail();
   // One byte earlier, to see whether a line begins at the very beginning.
-  if (portion.begin > 0) {
-    offset_ = portion.begin - 1;
+  if (portion_.begin > 0) {
+    offset_ = portion_.begin - 1;
     if (::lseek(open->number(), static_cast<off_t>(offset_), SEEK_SET) < 0) fail();
   }
-  const bool waits = file.piped() && stop != nullptr;
-  read_ = [open, fail, waits, stop,
-           start = std::string_view(file.start)](std::span<std::byte> into) mutable {
-    std::size_t filled = std::min(start.size(), into.size());
-    if (filled > 0) std::memcpy(into.data(), start.data(), filled);
-    start.remove_prefix(filled);
+  read_ = [open, fail](std::span<std::byte> into) {
+    std::size_t filled = 0;
     while (filled < into.size()) {
-      if (waits) wait_for_input(open->number(), *stop);
       const ssize_t got = ::read(open->number(), into.data() + filled, into.size() - filled);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail();
@@ -88,7 +80,7 @@ LineReader::LineReader(const InputFile& file, const Portion& portion, const Stop
     }
     return filled;
   };
-  if (portion.begin > 0) {  // it began before, and counts there
+  if (portion_.begin > 0) {  // it began before, and counts there
     next_of_all();
     too_long_ = 0;
   }
@@ -103,10 +95,10 @@ std::optional<std::string_view> LineReader::next() {
     const std::uint64_t begin = offset_ - static_cast<std::uint64_t>(end_ - at_);
     if (in_portions_ && begin >= portion_.end) return std::nullopt;
     std::optional<std::string_view> line = next_of_all();
-    if (!line || line->find_first_not_of(" \t\r") != std::string_view::npos) {
-      if (line && file_.header && begin == 0) continue;
-      return line;
-    }
+    if (!line) return line;
+    if (begin == 0) line = without_byte_order_mark(*line);
+    if (line->find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (!std::exchange(names_follow_, false)) return line;
   }
 }
 

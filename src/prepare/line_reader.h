@@ -13,21 +13,23 @@
 #include <string_view>
 
 #include "prepare/input.h"
-#include "prepare/tasks.h"
 
 namespace paceline {
 
-// A pipe may keep us waiting for as long as it likes. Throws Interrupted.
-void wait_for_input(int file, const StopFlag& stop);
+// What some programs begin a file of UTF-8 with.
+inline std::string_view without_byte_order_mark(std::string_view first_line) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  return first_line.starts_with(kMark) ? first_line.substr(kMark.size()) : first_line;
+}
 
 class LineReader {
  public:
   static constexpr std::size_t kPadding = 64;
   static constexpr std::size_t kMostLineBytes = std::size_t{8} << 20;
 
-  // Throws DataError, as next() does, when the file cannot be read or is cut off, and Interrupted
-  // when `stop` is set while nothing comes from a pipe.
-  LineReader(const InputFile& file, const Portion& portion, const StopFlag* stop = nullptr);
+  // Throws DataError, as next() does, when the file cannot be read or is cut off, and what a pipe
+  // throws.
+  LineReader(const InputFile& file, const Portion& portion);
 
   // Without its end, and without the names of columns; nothing: that was the last. Blank lines are
   // left out.
@@ -40,6 +42,7 @@ class LineReader {
   // Fills as much as there is; less only at the end.
   using Read = std::function<std::size_t(std::span<std::byte> into)>;
 
+  void open_portion();
   std::optional<std::string_view> next_of_all();
   const char* end_of_line(const char* from) const;
   bool fill();
@@ -47,7 +50,8 @@ class LineReader {
 
   const InputFile& file_;
   Portion portion_;
-  bool in_portions_;  // otherwise all of the file is one
+  bool in_portions_;   // otherwise all of the file is one
+  bool names_follow_;  // of columns, before the first line
   Read read_;
   std::function<std::uint64_t()> stored_;  // how far a compressed file was read
   std::size_t room_;

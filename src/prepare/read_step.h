@@ -32,7 +32,7 @@ class ReviewReader {
  public:
   ReviewReader(const InputFile& file, const Portion& portion, const PrepareSettings& settings,
                const StopFlag& stop)
-      : stop_(stop), lines_(file, portion, &stop), parser_(file, settings.fields, settings.range) {}
+      : stop_(stop), lines_(file, portion), parser_(file, settings.fields, settings.range) {}
 
   // Calls `take` with each text that has a word, and `look` now and then.
   void for_each(

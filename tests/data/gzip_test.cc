@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
 #include "base/file.h"
 #include "base/temp_dir.h"
 #include "data/idx_files.h"
@@ -14,14 +18,18 @@ namespace fs = std::filesystem;
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string read_all(const fs::path& path, std::size_t at_once) {
-  GzipReader reader(path);
+std::string all_of(auto& reader, std::size_t at_once) {
   std::string all;
   std::string block(at_once, '\0');
   while (const std::size_t got = reader.read(std::as_writable_bytes(std::span(block)))) {
     all.append(block, 0, got);
   }
   return all;
+}
+
+std::string read_all(const fs::path& path, std::size_t at_once) {
+  GzipReader reader(path);
+  return all_of(reader, at_once);
 }
 
 class GzipFile : public testing::Test {
@@ -81,6 +89,57 @@ TEST_F(GzipFile, NeverHoldsMoreThanItSays) {
   EXPECT_GE(GzipReader(path_).most_bytes(), zeros.size());
   write_plain(path_, text_);
   EXPECT_EQ(GzipReader(path_).most_bytes(), text_.size());
+}
+
+// What comes in pieces that fit nothing, one member after the other.
+class Gzipped : public GzipFile {
+ protected:
+  std::string stored(const std::string& text) {
+    write_gzip(path_, text);
+    return read_text(path_);
+  }
+  static std::string inflated(std::string_view stored, std::size_t piece, std::size_t at_once) {
+    GzipStream stream(
+        [&](std::span<std::byte> into) {
+          const std::size_t bytes = std::min({stored.size(), into.size(), piece});
+          std::memcpy(into.data(), stored.data(), bytes);
+          stored.remove_prefix(bytes);
+          return bytes;
+        },
+        "the pipe");
+    return all_of(stream, at_once);
+  }
+};
+
+TEST_F(Gzipped, ComesInPieces) {
+  const std::string two = stored(text_) + stored("more");
+  EXPECT_TRUE(GzipStream::has_magic(two));
+  for (const std::size_t piece : {1U, 7U, 100'000U}) {
+    for (const std::size_t at_once : {1000U, 1'000'000U}) {
+      EXPECT_EQ(inflated(two, piece, at_once), text_ + "more");
+      EXPECT_EQ(inflated(two + std::string(100, '\0'), piece, at_once), text_ + "more");
+    }
+  }
+  EXPECT_EQ(inflated("", 1, 10), "");
+}
+
+TEST_F(Gzipped, SaysWhatIsWrongWithIt) {
+  const auto sentence = [](const std::string& stored) {
+    try {
+      inflated(stored, 100, 1000);
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  const std::string whole = stored(text_);
+  for (const std::size_t cut : {1U, 8U, 100U}) {
+    EXPECT_THAT(sentence(whole.substr(0, whole.size() - cut)),
+                AllOf(HasSubstr("the pipe"), HasSubstr("cut off")));
+  }
+  std::string damaged = whole;
+  damaged[damaged.size() - 6] ^= 1;  // in its sum
+  EXPECT_THAT(sentence(damaged), HasSubstr("corrupt"));
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ TEST_F(InputTest, FormatsAreGuessedFromTheFirstLine) {
   EXPECT_EQ(one("5\tfine\n").format, ReviewFormat::kTsv);
   EXPECT_EQ(one("5,fine\n").format, ReviewFormat::kCsv);
   EXPECT_EQ(one("").format, ReviewFormat::kJson);
+  EXPECT_EQ(one("\xEF\xBB\xBF{\"text\":1}\n").format, ReviewFormat::kJson);
 }
 
 TEST_F(InputTest, ColumnsAreFoundByNameOrNumber) {
@@ -45,6 +46,7 @@ TEST_F(InputTest, ColumnsAreFoundByNameOrNumber) {
   EXPECT_TRUE(named.header);
   EXPECT_EQ(named.text_column, 2U);
   EXPECT_EQ(named.rating_column, 1U);
+  EXPECT_TRUE(one("\xEF\xBB\xBFtext,stars\nfine,5\n").header);
   const InputFile usual = one("5\tfine\n");
   EXPECT_FALSE(usual.header);
   EXPECT_EQ(usual.text_column, 1U);

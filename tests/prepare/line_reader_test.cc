@@ -42,6 +42,17 @@ TEST_F(LineReaderTest, GivesLinesWithoutTheirEndsAndNoBlankOnes) {
   EXPECT_TRUE(lines_of(empty, {0, 0, 0}).empty());
 }
 
+TEST_F(LineReaderTest, LeavesOutTheNamesOfColumnsAndAByteOrderMark) {
+  InputFile file = file_of("\xEF\xBB\xBFtext,stars\nfine,5\n", ReviewFormat::kCsv);
+  EXPECT_THAT(lines_of(file, {0, 0, file.bytes}), ElementsAre("text,stars", "fine,5"));
+  file.header = true;
+  EXPECT_THAT(lines_of(file, {0, 0, file.bytes}), ElementsAre("fine,5"));
+  file = file_of("\n \ntext\tstars\nfine\t5\n");
+  file.header = true;
+  EXPECT_THAT(lines_of(file, {0, 0, file.bytes}), ElementsAre("fine\t5"));
+  EXPECT_THAT(lines_of(file, {0, 5, file.bytes}), ElementsAre("fine\t5"));
+}
+
 TEST_F(LineReaderTest, EveryLineIsInOnePortion) {
   std::string text;
   std::vector<std::string> all;

@@ -125,9 +125,15 @@ TEST_F(PrepareRun, LooksAtWhatIsPipedIn) {
   const Result tsv = piped("printf '5\\tgood1 thing1\\n1\\tbad1\\n'");
   EXPECT_EQ(tsv.code, 0) << tsv.output;
   EXPECT_THAT(tsv.output, AllOf(HasSubstr("\"rows_in\":2"), HasSubstr("\"input_bytes\":22")));
-  const Result gzip = piped("gzip -c reviews.json");
-  EXPECT_EQ(gzip.code, 3);
-  EXPECT_THAT(gzip.output, HasSubstr("zcat"));
+  const auto content_of = [](const Result& result) {
+    EXPECT_EQ(result.code, 0) << result.output;
+    return nlohmann::json::parse(result.output)["content_checksum"];
+  };
+  const auto plain = content_of(piped("cat reviews.json"));
+  EXPECT_EQ(content_of(piped("gzip -c reviews.json")), plain);
+  const Result cut = piped("gzip -c reviews.json | head -c 1000");
+  EXPECT_EQ(cut.code, 3);
+  EXPECT_THAT(cut.output, HasSubstr("standard input: the compressed data is cut off"));
 }
 
 // What was read of a pipe that is gone is not taken for what comes now.
