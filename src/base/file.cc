@@ -46,12 +46,26 @@ std::string read_text(const fs::path& path) {
   return text;
 }
 
-AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+fs::path behind_links(const fs::path& path) {
   std::error_code none;
-  if (fs::is_symlink(path_, none)) {
-    const fs::path target = fs::weakly_canonical(path_, none);
-    if (!none) path_ = target;
-  }
+  if (!fs::is_symlink(path, none)) return path;
+  const fs::path target = fs::weakly_canonical(path, none);
+  return none ? path : target;
+}
+
+void move_into_place(const fs::path& complete, const fs::path& path) {
+  const int file = ::open(complete.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool done =
+      file >= 0 && ::fsync(file) == 0 && ::rename(complete.c_str(), path.c_str()) == 0;
+  const int error = errno;
+  if (file >= 0) ::close(file);
+  if (!done) throw DataError("cannot write {}: {}", path.string(), errno_text(error));
+  sync_folder(path);
+}
+
+AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
+  path_ = behind_links(path_);
+  std::error_code none;
   const fs::file_status status = fs::status(path_, none);
   in_place_ = fs::exists(status) && !fs::is_regular_file(status);
   partial_ = path_;

@@ -12,6 +12,12 @@ namespace paceline {
 
 std::string read_text(const std::filesystem::path& path);
 
+// What a write to `path` ends in: through symbolic links the file that they lead to.
+std::filesystem::path behind_links(const std::filesystem::path& path);
+
+// Brings a complete file to the disk and under its name, in the place of what is there.
+void move_into_place(const std::filesystem::path& complete, const std::filesystem::path& path);
+
 // A file that appears under its name only when it is complete: bytes go to a sibling
 // "NAME.partial", commit() syncs and renames it. Without commit() nothing remains; a process that
 // is killed leaves the sibling, on which only a writer that lives holds a lock (flock). Through

@@ -12,13 +12,12 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::uint64_t kTaskBytes = 64'000'000;  // of runs
-constexpr std::size_t kOpenFiles = 800;           // of the 1,024 that a process may usually have
 
 // A task opens all runs: there must not be too many.
 std::vector<fs::path> join_runs(const PrepareContext& context, std::vector<fs::path> runs,
                                 SliceRange slices) {
   const std::size_t most = context.folder.chosen(
-      "fan_in", std::max<std::size_t>(8, kOpenFiles / context.options.threads));
+      "fan_in", std::max<std::size_t>(8, context.options.open_files / context.options.threads));
   for (int level = 0; runs.size() > most; ++level) {
     std::vector<fs::path> joined;
     const std::size_t batches = (runs.size() + most - 1) / most;

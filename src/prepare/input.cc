@@ -7,12 +7,15 @@
 #include <cerrno>
 #include <charconv>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
 #include "data/gzip.h"
 #include "data/sparse/text_lines.h"
 #include "data/zstd.h"
+#include "prepare/columns.h"
 #include "prepare/line_reader.h"
 #include "prepare/piped_text.h"
 
@@ -27,57 +30,39 @@ ReviewFormat guess(std::string_view line) {
   return line.find('\t') != std::string_view::npos ? ReviewFormat::kTsv : ReviewFormat::kCsv;
 }
 
-std::optional<std::size_t> column_number(const std::string& field) {
-  std::size_t number = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), number);
-  if (error != std::errc() || end != field.data() + field.size() || number == 0)
-    return std::nullopt;
-  return number - 1;
-}
-
-// The names of columns; quotes around them are dropped.
-std::vector<std::string> names_in(std::string_view line, char separator) {
-  std::vector<std::string> names = split(line, separator);
-  for (std::string& name : names) {
-    if (name.size() >= 2 && name.front() == '"' && name.back() == '"') {
-      name = name.substr(1, name.size() - 2);
-    }
-  }
-  return names;
-}
-
-std::optional<std::size_t> find_column(const std::vector<std::string>& names,
+// Throws when it is neither given by a number nor a name that is there, unless it need not be.
+std::optional<std::size_t> find_column(const InputFile& file, const std::vector<std::string>& names,
                                        const std::string& field,
-                                       const std::vector<std::string>& usual) {
-  for (const std::string& wanted : field.empty() ? usual : std::vector{field}) {
-    const auto found = std::find(names.begin(), names.end(), wanted);
+                                       const std::vector<std::string>& wanted, const char* flag) {
+  for (const std::string& name : wanted) {
+    const auto found = std::find(names.begin(), names.end(), name);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   }
-  return std::nullopt;
+  if (field.empty() || column_number(field)) return std::nullopt;
+  throw DataError("{} has no column '{}' ({}): its first line has {}", file.path.string(), field,
+                  flag, join(names, ", "));
 }
 
 void find_columns(InputFile& file, std::string_view line, const ReviewFields& fields) {
-  const auto names = names_in(line, file.format == ReviewFormat::kCsv ? ',' : '\t');
-  const auto text = find_column(names, fields.text, {"reviewText", "text"});
-  const auto rating = find_column(names, fields.rating, {"overall", "stars"});
-  if (text && rating) {
-    file.header = true;
-    file.text_column = *text;
-    file.rating_column = *rating;
-    return;
-  }
-  const auto number = [&](const std::string& field, std::size_t usual, const char* flag) {
-    if (field.empty()) return usual;
-    if (const auto given = column_number(field)) return *given;
-    throw DataError("{} has no column '{}' ({}): its first line has {}", file.path.string(), field,
-                    flag, join(names, ", "));
-  };
-  file.text_column = number(fields.text, 1, "--text-field");
-  file.rating_column = number(fields.rating, 0, "--rating-field");
-  // Names that nobody asked for.
-  if (file.rating_column < names.size()) {
-    const std::string& first = names[file.rating_column];
-    file.header = !first.empty() && first.find_first_of("0123456789") == std::string::npos;
+  Columns columns(file.format == ReviewFormat::kCsv ? Columns::Kind::kCsv : Columns::Kind::kTsv);
+  std::vector<std::string> names;
+  for (columns.begin(line); columns.more();) names.emplace_back(columns.next());
+  const auto text = find_column(file, names, fields.text, names_of_text(fields), "--text-field");
+  const auto rating =
+      find_column(file, names, fields.rating, names_of_rating(fields), "--rating-field");
+  const auto text_number = column_number(fields.text);
+  const auto rating_number = column_number(fields.rating);
+  file.text_column = text.value_or(text_number.value_or(1));
+  file.rating_column = rating.value_or(rating_number.value_or(0));
+  const bool several = names.size() > 1 && file.rating_column < names.size();
+  const std::string& first = several ? names[file.rating_column] : "";
+  file.header =
+      text || rating || (!first.empty() && first.find_first_of("0123456789") == std::string::npos);
+  // Places are for files that name no columns.
+  if (file.header && ((!text && !text_number) || (!rating && !rating_number))) {
+    throw DataError("{}: which of its columns ({}) is the {}? Say so with {}", file.path.string(),
+                    join(names, ", "), text || text_number ? "rating" : "text",
+                    text || text_number ? "--rating-field" : "--text-field");
   }
 }
 
@@ -109,6 +94,9 @@ void look_at(InputFile& file, ReviewFormat format, const ReviewFields& fields,
   if (::stat(file.path.c_str(), &status) != 0) {
     throw DataError("cannot read {}: {}", file.path.string(), errno_text(errno));
   }
+  if (!S_ISREG(status.st_mode)) {
+    throw DataError("{} is not a regular file: pipe it in, and name it -", file.path.string());
+  }
   file.bytes = static_cast<std::uint64_t>(status.st_size);
   file.changed = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   file.compressed = ZstdReader::is_one(file.path) || GzipReader(file.path).compressed();
@@ -117,6 +105,24 @@ void look_at(InputFile& file, ReviewFormat format, const ReviewFields& fields,
 }
 
 }  // namespace
+
+std::vector<std::string> names_of_text(const ReviewFields& fields) {
+  if (!fields.text.empty()) return {fields.text};
+  return {"reviewText", "text"};
+}
+
+std::vector<std::string> names_of_rating(const ReviewFields& fields) {
+  if (!fields.rating.empty()) return {fields.rating};
+  return {"overall", "stars", "rating"};
+}
+
+std::optional<std::size_t> column_number(const std::string& field) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), number);
+  if (error != std::errc() || end != field.data() + field.size() || number == 0)
+    return std::nullopt;
+  return number - 1;
+}
 
 std::string name_of(ReviewFormat format) {
   switch (format) {
@@ -135,20 +141,32 @@ std::string name_of(ReviewFormat format) {
 }
 
 std::vector<InputFile> find_inputs(const std::vector<std::string>& names, ReviewFormat format,
-                                   const ReviewFields& fields, const StopFlag& stop) {
+                                   const ReviewFields& fields, const StopFlag& stop,
+                                   const fs::path& output) {
   std::vector<fs::path> paths;
+  std::error_code different;
   for (const std::string& name : names) {
     if (name == kStandardInput) {
       paths.emplace_back(name);
       continue;
     }
-    for (const fs::path& path : files_of(name)) paths.push_back(path.lexically_normal());
+    for (const fs::path& path : files_of(name)) {
+      if (path != name && fs::equivalent(path, output, different)) continue;
+      const fs::path normal = path.lexically_normal();
+      paths.push_back(normal == kStandardInput ? path : normal);
+    }
   }
   if (paths.empty()) throw DataError("there are no files in {}", join(names, ", "));
   std::sort(paths.begin(), paths.end());
   paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
   std::vector<InputFile> files;
+  std::set<std::pair<dev_t, ino_t>> known;
   for (const fs::path& path : paths) {
+    struct stat status {};
+    if (path != kStandardInput && ::stat(path.c_str(), &status) == 0 &&
+        !known.emplace(status.st_dev, status.st_ino).second) {
+      continue;
+    }
     InputFile file;
     file.path = path;
     look_at(file, format, fields, stop);

@@ -25,12 +25,17 @@ enum class ReviewFormat {
 std::string name_of(ReviewFormat format);
 
 // Which fields hold the text and the rating: names of JSON's fields or of columns, or numbers of
-// columns, from 1. Empty: reviewText or text, overall or stars; of columns without names the first
-// is the rating and the second the text.
+// columns, from 1. Empty: the usual names; of columns without names the first is the rating and the
+// second the text.
 struct ReviewFields {
   std::string text;
   std::string rating;
 };
+// The one that is given, or the usual ones, the first that is there counts.
+std::vector<std::string> names_of_text(const ReviewFields& fields);
+std::vector<std::string> names_of_rating(const ReviewFields& fields);
+// Whether it is the number of a column; from 0 then.
+std::optional<std::size_t> column_number(const std::string& field);
 
 inline constexpr const char* kStandardInput = "-";
 
@@ -51,10 +56,12 @@ struct InputFile {
 };
 
 // Looks at each file that the names mean (a file, a folder, a pattern, "-"), sorted by path, none
-// twice. Throws DataError when there is none, when one cannot be read, and when a column is
-// missing; Interrupted when `stop` is set while nothing comes from a pipe.
+// twice, and not at `output` where that lies in such a folder. Throws DataError when there is none,
+// when one cannot be read, and when a column is missing; Interrupted when `stop` is set while
+// nothing comes from a pipe.
 std::vector<InputFile> find_inputs(const std::vector<std::string>& names, ReviewFormat format,
-                                   const ReviewFields& fields, const StopFlag& stop);
+                                   const ReviewFields& fields, const StopFlag& stop,
+                                   const std::filesystem::path& output = {});
 
 // Lines that begin in [begin, end) of the file as it is stored.
 struct Portion {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "data/gzip.h"
 #include "data/zstd.h"
+#include "prepare/columns.h"
 #include "prepare/piped_text.h"
 
 namespace paceline {
@@ -103,7 +104,7 @@ std::optional<std::string_view> LineReader::next() {
 }
 
 std::optional<std::string_view> LineReader::next_of_all() {
-  const char* found = end_of_line(at_);
+  const char* found = end_of_line();
   while (found == nullptr) {
     const auto bytes = static_cast<std::size_t>(end_ - at_);
     if (bytes > kMostLineBytes) {
@@ -115,7 +116,7 @@ std::optional<std::string_view> LineReader::next_of_all() {
       found = end_;
       break;
     }
-    found = end_of_line(at_);
+    found = end_of_line();
   }
   std::string_view line(at_, static_cast<std::size_t>(found - at_));
   at_ = std::min(found + 1, end_);
@@ -125,22 +126,18 @@ std::optional<std::string_view> LineReader::next_of_all() {
   return std::string_view();
 }
 
-const char* LineReader::end_of_line(const char* from) const {
-  const auto find = [this](const char* begin) {
-    return static_cast<const char*>(
-        std::memchr(begin, '\n', static_cast<std::size_t>(end_ - begin)));
-  };
-  if (from == end_) return nullptr;
-  const char* found = find(from);
-  if (file_.format != ReviewFormat::kCsv) return found;
-  // Behind an even number of quotes.
-  std::ptrdiff_t quotes = 0;
-  for (const char* begin = from; found != nullptr; begin = found, found = find(found + 1)) {
-    quotes += std::count(begin, found, '"');
-    if (quotes % 2 == 0) return found;
-    if (found + 1 == end_) return nullptr;
+// A quote that is not closed within the longest line, or at all, is that of one line: the next ones
+// are what they seem to be.
+const char* LineReader::end_of_line() const {
+  const std::string_view text(at_, static_cast<std::size_t>(end_ - at_));
+  std::size_t end = std::string_view::npos;
+  if (file_.format == ReviewFormat::kCsv) {
+    end = end_of_csv_line(text);
+    const bool may_be_closed = !over_ && text.size() <= kMostLineBytes;
+    if (end == std::string_view::npos && may_be_closed) return nullptr;
   }
-  return nullptr;
+  if (end == std::string_view::npos) end = text.find('\n');
+  return end >= text.size() ? nullptr : at_ + end;
 }
 
 // Moves what is left to the front and reads behind it. False: there is nothing more.

@@ -44,7 +44,7 @@ class LineReader {
 
   void open_portion();
   std::optional<std::string_view> next_of_all();
-  const char* end_of_line(const char* from) const;
+  const char* end_of_line() const;  // of the one at at_; null: it is not there yet
   bool fill();
   void skip_long_line();
 

@@ -15,12 +15,13 @@ using Rows = NumberResult::Rows;
 
 // Tasks begin at whole chunks, but for the first of a process, and end there, but for the last.
 std::vector<Rows> cut_rows(const PrepareContext& context, const GroupResult& grouped) {
+  const std::uint64_t most = task_rows(context.options.settings.length);
   std::vector<Rows> all;
   for (std::size_t part = 0; part < kReviewParts; ++part) {
     const PartRows& rows = grouped.parts[part];
     for (std::uint64_t first = rows.begin(); first < rows.end();) {
-      const std::uint64_t task = first / kTaskRows;
-      const std::uint64_t end = std::min((task + 1) * kTaskRows, rows.end());
+      const std::uint64_t task = first / most;
+      const std::uint64_t end = std::min((task + 1) * most, rows.end());
       all.push_back(
           {part, first, end, context.folder / fmt::format("{}-{:06}", name_of(rows.part), task)});
       first = end;
@@ -29,18 +30,19 @@ std::vector<Rows> cut_rows(const PrepareContext& context, const GroupResult& gro
   return all;
 }
 
-bool begins_elsewhere(const Rows& rows) {
-  return rows.first % kTaskRows != 0;
+// Rows of a task of `most` rows, some of which another process may have.
+bool begins_elsewhere(const Rows& rows, std::uint64_t most) {
+  return rows.first % most != 0;
 }
 
-bool ends_elsewhere(const Rows& rows, const GroupResult& grouped) {
-  return rows.end % kTaskRows != 0 && rows.end != grouped.parts[rows.part].all;
+bool ends_elsewhere(const Rows& rows, std::uint64_t most, const GroupResult& grouped) {
+  return rows.end % most != 0 && rows.end != grouped.parts[rows.part].all;
 }
 
-// The process that has the first row of the task of which `rows` are some.
-std::size_t owner_of(const Rows& rows, const GroupResult& grouped) {
+// The process that has the first row of that task.
+std::size_t owner_of(const Rows& rows, std::uint64_t most, const GroupResult& grouped) {
   const auto& ends = grouped.parts[rows.part].ends;
-  const std::uint64_t first = rows.first / kTaskRows * kTaskRows;
+  const std::uint64_t first = rows.first / most * most;
   return static_cast<std::size_t>(std::upper_bound(ends.begin(), ends.end(), first) - ends.begin());
 }
 
@@ -48,16 +50,17 @@ std::size_t owner_of(const Rows& rows, const GroupResult& grouped) {
 // tasks that this process has whole.
 std::vector<Rows> join_tasks(const PrepareContext& context, const GroupResult& grouped,
                              const NumberResult& numbered) {
-  const std::size_t row_bytes = std::size_t{context.options.settings.length} * numbered.id_bytes;
+  const std::uint32_t length = context.options.settings.length;
+  const std::uint64_t most = task_rows(length);
   std::vector<std::vector<FilePiece>> outgoing(context.fleet.size());
   Json given = Json::array();
   std::vector<Rows> mine;
   for (const Rows& rows : numbered.rows) {
-    if (!begins_elsewhere(rows)) {
+    if (!begins_elsewhere(rows, most)) {
       mine.push_back(rows);
       continue;
     }
-    const std::size_t owner = owner_of(rows, grouped);
+    const std::size_t owner = owner_of(rows, most, grouped);
     given.push_back({owner, rows.part, rows.first});
     outgoing[owner].push_back({rows.path, 0, fs::file_size(rows.path), {}});
   }
@@ -68,20 +71,19 @@ std::vector<Rows> join_tasks(const PrepareContext& context, const GroupResult& g
   do_together(context.fleet, [&]() -> Json {
     context.fleet.exchange(outgoing, place);
     for (Rows& rows : mine) {
-      if (!ends_elsewhere(rows, grouped)) continue;
+      if (!ends_elsewhere(rows, most, grouped)) continue;
       std::vector<fs::path> plain = {rows.path};
       for (std::size_t from = context.fleet.rank() + 1; from < all_given.size(); ++from) {
         std::size_t number = 0;
         for (const Json& one : all_given[from]) {
           if (one[0] != context.fleet.rank()) continue;
-          if (one[1] == rows.part &&
-              one[2].get<std::uint64_t>() / kTaskRows == rows.first / kTaskRows)
+          if (one[1] == rows.part && one[2].get<std::uint64_t>() / most == rows.first / most)
             plain.push_back(place(from, number));
           ++number;
         }
       }
       rows.path += "-whole";
-      join_numbered(plain, row_bytes, rows.path);
+      join_numbered(plain, length, numbered.id_bytes, rows.path);
     }
     return {};
   });
@@ -127,6 +129,7 @@ NumberResult number_stage(const PrepareContext& context, const GroupResult& grou
   NumberResult result;
   result.id_bytes = numbers.end() <= (1U << 16) ? 2 : 4;
   result.rows = cut_rows(context, grouped);
+  const std::uint64_t most = task_rows(context.options.settings.length);
   const auto reports = do_together(context.fleet, [&] {
     run_tasks(grouped.segments.size(), context.options.threads, context.stop, [&](std::size_t i) {
       const GroupResult::Segment& segment = grouped.segments[i];
@@ -136,7 +139,7 @@ NumberResult number_stage(const PrepareContext& context, const GroupResult& grou
     const auto name = [&](std::size_t i) { return result.rows[i].path; };
     const auto number = [&](std::size_t i) {
       const Rows& rows = result.rows[i];
-      const bool whole = !begins_elsewhere(rows) && !ends_elsewhere(rows, grouped);
+      const bool whole = !begins_elsewhere(rows, most) && !ends_elsewhere(rows, most, grouped);
       const NumberReport report = number_rows({grouped.parts[rows.part], rows.first, rows.end,
                                                plain || !whole ? Chunks::kPlain : Chunks::kDeflated,
                                                numbers.end(), rows.path, context.stop},

@@ -27,16 +27,18 @@ class Deflater {
   Deflater(const Deflater&) = delete;
   Deflater& operator=(const Deflater&) = delete;
 
+  // No larger than it need be: many are kept.
   std::string deflate(std::string_view bytes) {
-    std::string out(libdeflate_zlib_compress_bound(compressor_, bytes.size()), '\0');
-    out.resize(
-        libdeflate_zlib_compress(compressor_, bytes.data(), bytes.size(), out.data(), out.size()));
-    PACELINE_CHECK(!out.empty());
-    return out;
+    room_.resize(libdeflate_zlib_compress_bound(compressor_, bytes.size()));
+    const std::size_t size = libdeflate_zlib_compress(compressor_, bytes.data(), bytes.size(),
+                                                      room_.data(), room_.size());
+    PACELINE_CHECK(size > 0);
+    return {room_.data(), size};
   }
 
  private:
   libdeflate_compressor* compressor_;
+  std::vector<char> room_;
 };
 
 std::vector<std::uint32_t> read_translation(const fs::path& path) {
@@ -71,7 +73,10 @@ template <typename Id>
 class Numbering {
  public:
   Numbering(const NumberTask& task, const PrepareSettings& settings)
-      : task_(task), length_(settings.length), ids_(kChunkRows * length_) {}
+      : task_(task),
+        length_(settings.length),
+        chunk_rows_(chunk_rows(length_)),
+        ids_(chunk_rows_ * length_) {}
 
   NumberReport run() {
     const PartRows& part = task_.rows;
@@ -111,7 +116,7 @@ class Numbering {
     const XXH128_hash_t hash = XXH3_128bits_withSeed(begin, length_ * sizeof(Id), seed);
     report_.sum.add({hash.low64, hash.high64});
     out_.labels += static_cast<char>(review.label);
-    if (++in_chunk_ == kChunkRows) end_chunk();
+    if (++in_chunk_ == chunk_rows_) end_chunk();
   }
 
   void end_chunk() {
@@ -130,7 +135,7 @@ class Numbering {
 
   void write() {
     if (task_.chunks == Chunks::kDeflated) {
-      out_.labels.resize(kTaskRows);
+      out_.labels.resize(task_rows(length_));
       out_.labels = deflater_.deflate(out_.labels);
     }
     write_numbered(task_.path, out_);
@@ -138,10 +143,11 @@ class Numbering {
 
   const NumberTask& task_;
   std::size_t length_;
+  std::size_t chunk_rows_;
   Deflater deflater_;
   std::vector<std::uint32_t> numbers_;  // of the segment at hand
   std::uint64_t row_ = 0;
-  std::vector<Id> ids_;  // [kChunkRows, length]
+  std::vector<Id> ids_;  // [chunk_rows, length]
   std::size_t in_chunk_ = 0;
   NumberedRows out_;
   NumberReport report_;
@@ -211,7 +217,7 @@ NumberedRows read_numbered(const fs::path& path) {
   return rows;
 }
 
-void join_numbered(const std::vector<fs::path>& plain, std::size_t row_bytes,
+void join_numbered(const std::vector<fs::path>& plain, std::uint32_t length, std::uint32_t id_bytes,
                    const fs::path& path) {
   std::string ids;
   NumberedRows joined;
@@ -220,14 +226,14 @@ void join_numbered(const std::vector<fs::path>& plain, std::size_t row_bytes,
     for (const std::string& some : rows.ids) ids += some;
     joined.labels += rows.labels;
   }
-  PACELINE_CHECK(joined.labels.size() <= kTaskRows);
+  PACELINE_CHECK(joined.labels.size() <= task_rows(length));
   Deflater deflater;
-  const std::size_t chunk = kChunkRows * row_bytes;
+  const std::size_t chunk = chunk_rows(length) * length * id_bytes;
   ids.resize((ids.size() + chunk - 1) / chunk * chunk);
   for (std::size_t at = 0; at < ids.size(); at += chunk) {
     joined.ids.push_back(deflater.deflate(std::string_view(ids).substr(at, chunk)));
   }
-  joined.labels.resize(kTaskRows);
+  joined.labels.resize(task_rows(length));
   joined.labels = deflater.deflate(joined.labels);
   write_numbered(path, joined);
 }

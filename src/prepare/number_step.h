@@ -29,8 +29,17 @@ struct PartRows {
   std::uint64_t end() const { return first_rows.back(); }
 };
 
-inline constexpr std::uint64_t kChunkRows = 1024;            // of ids
-inline constexpr std::uint64_t kTaskRows = 16 * kChunkRows;  // of a task, and of a chunk of labels
+// Of a chunk of ids: less where rows are long, so that a chunk stays small.
+constexpr std::uint64_t chunk_rows(std::uint64_t length) {
+  constexpr std::uint64_t kMostIds = std::uint64_t{1} << 19;
+  std::uint64_t rows = 1024;
+  while (rows > 1 && rows * length > kMostIds) rows /= 2;
+  return rows;
+}
+// Of a task, and of a chunk of labels.
+constexpr std::uint64_t task_rows(std::uint64_t length) {
+  return 16 * chunk_rows(length);
+}
 
 // A checksum of rows and their places, the same in whatever order they come.
 struct ContentSum {
@@ -75,7 +84,7 @@ NumberedRows read_numbered(const std::filesystem::path& path);
 
 // Plain rows of a task that several processes have numbered, one behind the other → its file, as
 // one process would have made it.
-void join_numbered(const std::vector<std::filesystem::path>& plain, std::size_t row_bytes,
-                   const std::filesystem::path& path);
+void join_numbered(const std::vector<std::filesystem::path>& plain, std::uint32_t length,
+                   std::uint32_t id_bytes, const std::filesystem::path& path);
 
 }  // namespace paceline

@@ -73,13 +73,16 @@ std::size_t PipedText::stored(std::span<std::byte> into) {
 std::string_view PipedText::first_line() {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   std::array<std::byte, 4096> some{};
-  std::size_t end = std::string::npos;
-  while ((end = start_.find('\n')) == std::string::npos && start_.size() < kMost) {
-    const std::size_t got = text_(some);
-    if (got == 0) break;
+  while (true) {
+    const std::size_t begin = start_.find_first_not_of(" \t\r\n");
+    const std::size_t end = start_.find('\n', begin);
+    const std::size_t got = end != std::string::npos || start_.size() >= kMost ? 0 : text_(some);
+    if (got == 0) {
+      return begin == std::string::npos ? std::string_view()
+                                        : std::string_view(start_).substr(begin, end - begin);
+    }
     start_.append(reinterpret_cast<const char*>(some.data()), got);
   }
-  return std::string_view(start_).substr(0, end);
 }
 
 std::size_t PipedText::read(std::span<std::byte> into) {

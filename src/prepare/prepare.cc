@@ -5,13 +5,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "data/clean.h"
 #include "prepare/stages.h"
 
 namespace paceline {
@@ -20,14 +23,41 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
+// Of what lies in the folder of a run: to be raised when a stage makes something else of the same
+// input, so that no run goes on with what an older program has made.
+constexpr int kStagesVersion = 1;
+
 constexpr std::uint64_t kMega = 1'000'000;
 constexpr std::uint64_t kOverhead = 48 * kMega;  // the program itself, and what files need
 constexpr std::uint64_t kLeastPerThread = 64 * kMega;
 
+// What no thread may use: the program itself, and a vocabulary that is large.
+std::uint64_t overhead_of(const PrepareSettings& settings) {
+  constexpr std::uint64_t kInOverhead = 50'000;  // words
+  constexpr std::uint64_t kWordBytes = 300;      // 220 to 280 were seen
+  const std::uint64_t words = std::max<std::uint64_t>(settings.vocabulary, settings.words.size());
+  return kOverhead + kWordBytes * (std::max(words, kInOverhead) - kInOverhead);
+}
+
+// As JSON shows a text that may not be UTF-8.
+std::string quoted(const std::string& text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// They stand in files that are JSON.
+void expect_utf8(const std::string& what, const std::string& text) {
+  std::string ignored;
+  if (append_clean(text, ignored) > 0) {
+    throw ConfigError("{} {} is not UTF-8: rename it, or give it another name by a link", what,
+                      quoted(text));
+  }
+}
+
 Json describe(const std::vector<InputFile>& files) {
   Json all = Json::array();
   for (const InputFile& file : files) {
-    all.push_back({fs::absolute(file.path).string(), file.bytes, file.changed});
+    const fs::path path = file.piped() ? file.path : fs::absolute(file.path);
+    all.push_back({path.string(), file.bytes, file.changed});
   }
   return all;
 }
@@ -45,11 +75,18 @@ std::string checksum_of(const std::vector<InputFile>& files) {
 
 void check(const PrepareOptions& options, const Fleet& fleet) {
   check_settings(options.settings);
-  const std::uint64_t least = kOverhead + options.threads * kLeastPerThread;
+  for (const std::string& input : options.inputs) expect_utf8("the input", input);
+  expect_utf8("--output", options.output.string());
+  expect_utf8("--work-dir", options.work_dir.string());
+  expect_utf8("--text-field", options.settings.fields.text);
+  expect_utf8("--rating-field", options.settings.fields.rating);
+  const std::uint64_t least = overhead_of(options.settings) + options.threads * kLeastPerThread;
   if (options.memory < least) {
-    throw ConfigError("--memory {} is too little for {} thread(s): at least {}{}",
-                      format_bytes(options.memory), options.threads, format_bytes(least),
-                      options.threads > 1 ? ", or fewer --threads" : "");
+    throw ConfigError(
+        "--memory {}M is too little for {} thread(s){}: at least {}M{}", options.memory / kMega,
+        options.threads,
+        least > kOverhead + options.threads * kLeastPerThread ? " and so large a vocabulary" : "",
+        (least + kMega - 1) / kMega, options.threads > 1 ? ", or fewer --threads" : "");
   }
   if (fleet.size() == 1) return;
   if (fleet.size() > kSlices) {
@@ -74,8 +111,9 @@ class Preparation {
 
   Json run() {
     const TimePoint begun = Clock::now();
-    const PrepareContext context{
-        options_, fleet_, *folder_, stop_, news_, (options_.memory - kOverhead) / options_.threads};
+    const std::uint64_t memory = options_.memory - overhead_of(options_.settings);
+    const PrepareContext context{options_, fleet_, *folder_,
+                                 stop_,    news_,  memory / options_.threads};
     ReadResult read = read_stage(context, files_);
     if (read.all.runs == 0) {
       give_up(
@@ -87,8 +125,11 @@ class Preparation {
     if (grouped.parts[0].all == 0) {
       give_up(fmt::format(
           "there is no review to train on: {} texts are neither negative nor "
-          "positive, of {} nothing is left without stop words; left out before: {}",
-          format_count(grouped.all.undecided), format_count(grouped.all.empty), reasons(read.all)));
+          "positive, of {} nothing is left without stop words, {} are for validation and test; "
+          "left "
+          "out before: {}",
+          format_count(grouped.all.undecided), format_count(grouped.all.empty),
+          format_count(grouped.parts[1].all + grouped.parts[2].all), reasons(read.all)));
     }
     const WordResult words = word_stage(context, grouped);
     const NumberResult numbered = number_stage(context, grouped, words.words);
@@ -106,8 +147,9 @@ class Preparation {
   void open() {
     const auto seen = do_together(fleet_, [this]() -> Json {
       check(options_, fleet_);
-      files_ =
-          find_inputs(options_.inputs, options_.settings.format, options_.settings.fields, stop_);
+      files_ = find_inputs(options_.inputs, options_.settings.format, options_.settings.fields,
+                           stop_, options_.output);
+      for (const InputFile& file : files_) expect_utf8("the file", file.path.string());
       check_output();
       return digest(describe(files_).dump());
     });
@@ -129,19 +171,33 @@ class Preparation {
   }
 
   void check_output() const {
-    const fs::path folder = fs::absolute(options_.output).parent_path();
-    if (fleet_.rank() == 0 && !fs::exists(folder)) {
-      throw DataError("there is no folder {} for the output", folder.string());
-    }
-    if (fleet_.rank() == 0 && fs::is_directory(options_.output)) {
-      throw ConfigError("--output {} is a folder: name a file", options_.output.string());
-    }
+    if (fleet_.rank() == 0) check_place();
     for (const InputFile& file : files_) {
       std::error_code different;
       if (!file.piped() && fs::equivalent(file.path, options_.output, different)) {
         throw ConfigError("--output {} is one of the inputs: write somewhere else",
                           options_.output.string());
       }
+    }
+  }
+
+  // Before hours of work, as far as that can be known. Text may go to a device or a pipe.
+  void check_place() const {
+    const fs::path output = behind_links(options_.output);
+    const fs::path folder = fs::absolute(output).parent_path();
+    if (!fs::exists(folder)) {
+      throw DataError("there is no folder {} for the output", folder.string());
+    }
+    const fs::file_status status = fs::status(output);
+    const bool special = fs::exists(status) && !fs::is_regular_file(status);
+    if (fs::is_directory(status)) {
+      throw ConfigError("--output {} is a folder: name a file", output.string());
+    }
+    if (special && options_.format == PrepareFormat::kHdf5) {
+      throw ConfigError("--output {} is not a regular file: name one", output.string());
+    }
+    if (::access(special ? output.c_str() : folder.c_str(), W_OK) != 0) {
+      throw DataError("cannot write {}: {}", output.string(), errno_text(errno));
     }
   }
 
@@ -153,15 +209,20 @@ class Preparation {
     work_ = options_.work_dir.empty()
                 ? options_.output.parent_path() / (name + ".work")
                 : options_.work_dir / fmt::format("{}-{}.work", name, digest(place).substr(0, 8));
-    // What was piped in cannot be compared with what is piped in now.
-    const bool fresh = options_.fresh || std::ranges::any_of(files_, &InputFile::piped);
     Json made_of = {{"settings", describe(options_.settings)},
                     {"inputs", describe(files_)},
                     {"format", options_.format == PrepareFormat::kTsv ? "tsv" : "hdf5"},
                     {"processes", fleet_.size()},
+                    {"stages", kStagesVersion},
                     {"parallel_output", options_.parallel_output}};
+    // What was piped in cannot be compared with what is piped in now.
+    using Earlier = WorkFolder::Earlier;
+    const bool piped = std::ranges::any_of(files_, &InputFile::piped);
+    const Earlier earlier = options_.fresh ? Earlier::kDiscard
+                            : piped        ? Earlier::kDiscardSame
+                                           : Earlier::kGoOn;
     do_together(fleet_, [&]() -> Json {
-      if (fleet_.rank() == 0) top_.emplace(work_, made_of, fresh);
+      if (fleet_.rank() == 0) top_.emplace(work_, made_of, earlier);
       return {};
     });
     if (fleet_.size() == 1) {
@@ -170,7 +231,7 @@ class Preparation {
     }
     do_together(fleet_, [&]() -> Json {
       made_of["process"] = fleet_.rank();
-      mine_.emplace(work_ / fmt::format("process-{}", fleet_.rank()), made_of, fresh);
+      mine_.emplace(work_ / fmt::format("process-{}", fleet_.rank()), made_of, earlier);
       return {};
     });
     folder_ = &*mine_;
@@ -253,8 +314,11 @@ class Preparation {
     summary["files"] = files_.size();
     summary["processes"] = fleet_.size();
     summary["output"] = options_.output.string();
-    summary["output_bytes"] = do_together(
-        fleet_, [this] { return fleet_.rank() == 0 ? fs::file_size(options_.output) : 0; })[0];
+    summary["output_bytes"] = do_together(fleet_, [this] {
+      std::error_code none;  // it may be a pipe
+      const std::uintmax_t size = fleet_.rank() == 0 ? fs::file_size(options_.output, none) : 0;
+      return none ? 0 : size;
+    })[0];
     summary["content_checksum"] = description.content_checksum;
   }
 
@@ -305,6 +369,12 @@ Json prepare_reviews(const PrepareOptions& wanted, Fleet& fleet, const StopFlag&
   } catch (const Error& error) {
     fleet.abandon(error.what(), error.code());
     throw;
+  } catch (const Json::exception& error) {
+    const DataError damaged(
+        "what lies in the folder of an earlier run is damaged ({}): --fresh begins anew",
+        error.what());
+    fleet.abandon(damaged.what(), damaged.code());
+    throw damaged;
   } catch (const std::exception& error) {
     fleet.abandon(error.what(), ExitCode::kInternal);
     throw;

@@ -28,6 +28,7 @@ struct PrepareOptions {
   unsigned threads = 0;                           // 0: see threads_for()
   std::uint64_t memory = std::uint64_t{1} << 30;  // of each process
   std::uint64_t portion_bytes = 0;  // of the input to read at a time; 0: as the memory allows
+  std::size_t open_files = 800;     // at a time, of the 1,024 that a process may usually have
   std::filesystem::path work_dir;   // of OUTPUT.work; empty: that of the output
   // Several processes write the output at the same time, with parallel HDF5. Otherwise the first
   // writes what all have deflated.

@@ -3,6 +3,7 @@
 #include <simdjson.h>
 #include <utf8proc.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -33,6 +34,10 @@ std::optional<double> rating_in(const dom::element& value) {
   std::string_view text;
   if (value.get_string().get(text) == simdjson::SUCCESS) return number_in(text);
   return std::nullopt;
+}
+
+std::size_t place_of(std::string_view key, const std::vector<std::string>& names) {
+  return static_cast<std::size_t>(std::ranges::find(names, key) - names.begin());
 }
 
 // Bytes that are not UTF-8 become U+FFFD. Returns how many there were.
@@ -88,10 +93,9 @@ ReviewParser::ReviewParser(const InputFile& file, const ReviewFields& fields,
                            const RatingRange& range)
     : file_(file),
       range_(file.format == ReviewFormat::kGrouped ? RatingRange{0, kHighestRating} : range),
-      text_names_{fields.text.empty() ? "reviewText" : fields.text,
-                  fields.text.empty() ? "text" : fields.text},
-      rating_names_{fields.rating.empty() ? "overall" : fields.rating,
-                    fields.rating.empty() ? "stars" : fields.rating},
+      text_names_(names_of_text(fields)),
+      rating_names_(names_of_rating(fields)),
+      columns_(file.format == ReviewFormat::kCsv ? Columns::Kind::kCsv : Columns::Kind::kTsv),
       json_(std::make_unique<Json>()) {}
 
 ReviewParser::~ReviewParser() = default;
@@ -107,7 +111,6 @@ Reject ReviewParser::rate(double rating, RawReview& review) const {
   return Reject::kNone;
 }
 
-// Of a field that stands there twice the last counts.
 Reject ReviewParser::parse_json(std::string_view line, RawReview& review) {
   dom::object object;
   auto error = json_->parser.parse(line.data(), line.size(), false).get(object);
@@ -116,72 +119,47 @@ Reject ReviewParser::parse_json(std::string_view line, RawReview& review) {
     error = json_->parser.parse(json_->repaired).get(object);
   }
   if (error != simdjson::SUCCESS) return Reject::kMalformed;
-  const auto is_one_of = [](std::string_view key, const std::array<std::string, 2>& names) {
-    return key == names[0] || key == names[1];
-  };
-  bool has_text = false;
+  // Of several that can be used, the name that comes first counts; of one that stands there twice
+  // the last.
+  std::size_t text_place = text_names_.size();
+  std::size_t rating_place = rating_names_.size();
   std::optional<double> rating;
   for (const auto& [key, value] : object) {
-    if (is_one_of(key, text_names_)) {
-      has_text = value.get_string().get(review.text) == simdjson::SUCCESS;
-    } else if (is_one_of(key, rating_names_)) {
-      rating = rating_in(value);
+    const std::size_t as_text = place_of(key, text_names_);
+    if (as_text < text_names_.size() && as_text <= text_place &&
+        value.get_string().get(review.text) == simdjson::SUCCESS) {
+      text_place = as_text;
+    }
+    const std::size_t as_rating = place_of(key, rating_names_);
+    if (as_rating == rating_names_.size() || as_rating > rating_place) continue;
+    if (const auto found = rating_in(value)) {
+      rating = found;
+      rating_place = as_rating;
     }
   }
-  if (!has_text) return Reject::kNoText;
+  if (text_place == text_names_.size()) return Reject::kNoText;
   if (!rating) return Reject::kNoRating;
   return rate(*rating, review);
 }
 
-// The column that begins at `at`, which moves behind its separator. In CSV quotes may surround it,
-// and two of them mean one.
-std::string_view ReviewParser::column(std::string_view line, std::size_t& at) {
-  const bool csv = file_.format == ReviewFormat::kCsv;
-  const char separator = csv ? ',' : '\t';
-  if (!csv || at >= line.size() || line[at] != '"') {
-    const std::size_t end = std::min(line.find(separator, at), line.size());
-    const std::string_view found = line.substr(at, end - at);
-    at = end + 1;
-    return found;
-  }
-  unquoted_.clear();
-  open_quote_ = true;
-  for (++at; at < line.size(); ++at) {
-    if (line[at] == '"') {
-      if (at + 1 >= line.size() || line[at + 1] != '"') {
-        open_quote_ = false;
-        break;
-      }
-      ++at;
-    }
-    unquoted_ += line[at];
-  }
-  at = std::min(line.find(separator, at), line.size()) + 1;
-  return unquoted_;
-}
-
 Reject ReviewParser::parse_columns(std::string_view line, RawReview& review) {
   std::optional<double> rating;
-  bool has_text = false;
   const std::size_t last = std::max(file_.text_column, file_.rating_column);
-  std::size_t at = 0;
   review.times = 1;
-  open_quote_ = false;
+  columns_.begin(line);
   for (std::size_t i = 0; i <= last; ++i) {
-    if (at > line.size()) return i <= file_.rating_column ? Reject::kNoRating : Reject::kNoText;
-    const std::string_view found = column(line, at);
-    if (open_quote_) return Reject::kMalformed;
+    if (!columns_.more()) return i <= file_.rating_column ? Reject::kNoRating : Reject::kNoText;
+    const std::string_view found = columns_.next();
+    if (columns_.open_quote()) return Reject::kMalformed;
     if (i == file_.rating_column) {
       rating = number_in(found);
       if (!rating) return Reject::kNoRating;
     } else if (i == file_.text_column) {
       text_.assign(found);
-      has_text = true;
     }
   }
-  if (!has_text) return Reject::kNoText;
-  if (file_.times_column && at <= line.size()) {  // it is behind both
-    const auto times = number_in(column(line, at));
+  if (file_.times_column && columns_.more()) {  // it is behind both
+    const auto times = number_in(columns_.next());
     if (!times || !(*times >= 1 && *times <= kMostTimes)) return Reject::kMalformed;
     review.times = static_cast<std::uint32_t>(*times);
   }

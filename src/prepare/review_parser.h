@@ -3,12 +3,13 @@
 // Memory is kept from line to line. One thread at a time.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "prepare/columns.h"
 #include "prepare/input.h"
 
 namespace paceline {
@@ -54,16 +55,14 @@ class ReviewParser {
 
   Reject parse_json(std::string_view line, RawReview& review);
   Reject parse_columns(std::string_view line, RawReview& review);
-  std::string_view column(std::string_view line, std::size_t& at);
   Reject rate(double rating, RawReview& review) const;
 
   const InputFile& file_;
   RatingRange range_;
-  std::array<std::string, 2> text_names_;
-  std::array<std::string, 2> rating_names_;
+  std::vector<std::string> text_names_;
+  std::vector<std::string> rating_names_;
+  Columns columns_;
   std::uint64_t replaced_ = 0;
-  std::string unquoted_;     // a column without its quotes
-  bool open_quote_ = false;  // they are not closed
   std::string text_;
   std::unique_ptr<Json> json_;
 };

@@ -1,6 +1,5 @@
 #include "prepare/sequence_file.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "data/hdf5.h"
 #include "data/prepared.h"
 
@@ -68,7 +68,7 @@ struct SequenceFile::Impl {
 SequenceFile::SequenceFile(const fs::path& path, const SequenceShape& shape)
     : impl_(std::make_unique<Impl>()) {
   be_quiet();
-  impl_->path = path;
+  impl_->path = behind_links(path);
   impl_->partial = partial_path(path);
   impl_->shape = shape;
   errno = 0;
@@ -151,7 +151,7 @@ void SequenceFile::set_attribute(const std::string& name, std::uint64_t number) 
 }
 
 fs::path SequenceFile::partial_path(const fs::path& path) {
-  return path.string() + ".partial";
+  return behind_links(path).string() + ".partial";
 }
 
 void SequenceFile::close() {
@@ -164,11 +164,7 @@ void SequenceFile::close() {
 
 void SequenceFile::commit() {
   if (impl_->file) close();
-  const int written = ::open(impl_->partial.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = written >= 0 && ::fsync(written) == 0;
-  if (written >= 0) ::close(written);
-  impl_->expect(synced);
-  impl_->expect(::rename(impl_->partial.c_str(), impl_->path.c_str()) == 0);
+  move_into_place(impl_->partial, impl_->path);
   impl_->committed = true;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "prepare/word_lists.h"
 
 namespace paceline {
 
@@ -22,8 +23,10 @@ void check_settings(const PrepareSettings& settings) {
     throw ConfigError("--negative-up-to {} must be below --positive-from {}",
                       settings.negative_up_to, settings.positive_from);
   }
-  if (!(settings.validation_share >= 0 && settings.test_share >= 0 &&
-        settings.validation_share + settings.test_share < 1)) {
+  if (!(settings.validation_share >= 0 && settings.test_share >= 0)) {
+    throw ConfigError("--validation-share and --test-share must not be below 0");
+  }
+  if (!(settings.validation_share + settings.test_share < 1)) {
     throw ConfigError("--validation-share and --test-share must leave something to train on");
   }
   if (settings.length == 0 || settings.length > 65'535) {
@@ -32,6 +35,14 @@ void check_settings(const PrepareSettings& settings) {
   if ((settings.vocabulary == 0 && settings.words.empty()) ||
       settings.vocabulary > kMostVocabulary) {
     throw ConfigError("--vocabulary must be between 1 and {}", kMostVocabulary);
+  }
+  if (settings.words.size() > kMostVocabulary) {
+    throw ConfigError("a --vocabulary-file may have at most {} words", kMostVocabulary);
+  }
+  for (const std::string& word : settings.words) {
+    if (word.size() <= kLongestWord) continue;
+    throw ConfigError("the word '{}…' of --vocabulary-file has more than {} bytes",
+                      word.substr(0, 20), kLongestWord);
   }
 }
 
@@ -47,7 +58,7 @@ nlohmann::json describe(const PrepareSettings& settings) {
           {"stop_words", settings.stop_words},
           {"validation_share", settings.validation_share},
           {"test_share", settings.test_share},
-          {"vocabulary", settings.vocabulary},
+          {"vocabulary", settings.words.empty() ? settings.vocabulary : settings.words.size()},
           {"words", settings.words},
           {"length", settings.length},
           {"cut", settings.cut == TextCut::kEnd ? "end" : "start"}};

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -32,7 +33,7 @@ std::string differences(const nlohmann::json& before, const nlohmann::json& now)
 }  // namespace
 
 WorkFolder::Lock::Lock(const fs::path& path)
-    : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+    : path_(path), file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
   if (file_ < 0) throw DataError("cannot write {}: {}", path.string(), errno_text(errno));
   if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
   ::close(file_);
@@ -43,13 +44,21 @@ WorkFolder::Lock::~Lock() {
   ::close(file_);
 }
 
-WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, bool fresh)
+bool WorkFolder::Lock::still_there() const {
+  struct stat mine {};
+  struct stat there {};
+  return ::fstat(file_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 &&
+         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
+}
+
+WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, Earlier earlier)
     : path_(path) {
-  fs::create_directories(path_);
-  const fs::path lock = path_ / "lock";
-  lock_ = std::make_unique<Lock>(lock);
+  do {
+    fs::create_directories(path_);
+    lock_ = std::make_unique<Lock>(path_ / "lock");
+  } while (!lock_->still_there());
   manifest_ = read_done(path_ / "manifest.json");
-  if (!manifest_.is_null() && !fresh) {
+  if (!manifest_.is_null() && earlier != Earlier::kDiscard) {
     const std::string others = differences(manifest_.value("made_of", nlohmann::json()), made_of);
     if (!others.empty()) {
       throw DataError(
@@ -57,10 +66,11 @@ WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, bool
           "--fresh",
           path_.string(), others);
     }
-    resumed_ = true;
-    return;
+    resumed_ = earlier == Earlier::kGoOn;
+    if (resumed_) return;
   }
-  if (manifest_.is_null()) expect_nothing();
+  const bool ours = fs::exists(path_ / "manifest.json") && earlier == Earlier::kDiscard;
+  if (manifest_.is_null() && !ours) expect_nothing();
   keep_only({});
   manifest_ = {{"made_of", made_of}};
   save();
@@ -71,8 +81,11 @@ void WorkFolder::expect_nothing() const {
   for (const auto& entry : fs::directory_iterator(path_)) {
     const std::string name = entry.path().filename().string();
     if (name == "lock" || name.starts_with("manifest.json")) continue;
-    throw DataError("{} is not of an earlier run, and it is not empty: name another --work-dir",
-                    path_.string());
+    throw DataError(
+        "{} is not of an earlier run, or is damaged, and it is not empty: remove it, or name "
+        "another "
+        "--work-dir",
+        path_.string());
   }
 }
 

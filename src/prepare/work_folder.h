@@ -12,9 +12,11 @@ namespace paceline {
 
 class WorkFolder {
  public:
-  // `made_of` is all that what lies there depends on. A folder that was made of something else is
-  // refused, unless it is to be `fresh`; one that holds something else always is.
-  WorkFolder(const std::filesystem::path& path, const nlohmann::json& made_of, bool fresh);
+  // `made_of` is all that what lies there depends on. What an earlier run has left is gone on with
+  // or not; when that was made of something else it is refused, unless all is to be discarded. A
+  // folder that holds something else always is.
+  enum class Earlier { kGoOn, kDiscardSame, kDiscard };
+  WorkFolder(const std::filesystem::path& path, const nlohmann::json& made_of, Earlier earlier);
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
@@ -35,8 +37,10 @@ class WorkFolder {
    public:
     explicit Lock(const std::filesystem::path& path);
     ~Lock();
+    bool still_there() const;  // whoever held it before may have removed it in the end
 
    private:
+    std::filesystem::path path_;
     int file_;
   };
 

@@ -25,7 +25,8 @@ void describe(SequenceFile& file, const Description& description,
 }
 
 SequenceShape shape_of(const PrepareContext& context, const NumberResult& numbered) {
-  return {context.options.settings.length, numbered.id_bytes, kChunkRows, kTaskRows};
+  const std::uint32_t length = context.options.settings.length;
+  return {length, numbered.id_bytes, chunk_rows(length), task_rows(length)};
 }
 
 // Chunks as they are, one behind the other.

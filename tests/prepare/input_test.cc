@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -9,6 +10,8 @@
 
 namespace paceline {
 namespace {
+
+using testing::HasSubstr;
 
 class InputTest : public testing::Test {
  protected:
@@ -55,6 +58,60 @@ TEST_F(InputTest, ColumnsAreFoundByNameOrNumber) {
   EXPECT_EQ(numbered.text_column, 1U);
   EXPECT_EQ(numbered.rating_column, 2U);
   EXPECT_THROW(one("5\tfine\n", {"body", "stars"}), DataError);
+}
+
+TEST_F(InputTest, EachColumnIsFoundByItself) {
+  const InputFile mixed = one("id,Rating,\"Review, long\"\n1,5,fine\n", {"3", "Rating"});
+  EXPECT_TRUE(mixed.header);
+  EXPECT_EQ(mixed.text_column, 2U);
+  EXPECT_EQ(mixed.rating_column, 1U);
+  const InputFile quoted = one("\"Title, long\",reviewText,overall\nx,fine,5\n");
+  EXPECT_EQ(quoted.text_column, 1U);
+  EXPECT_EQ(quoted.rating_column, 2U);
+  const InputFile rating = one("rating,title,text\n5,x,fine\n");
+  EXPECT_EQ(rating.text_column, 2U);
+  EXPECT_EQ(rating.rating_column, 0U);
+}
+
+// Of columns with names nothing is guessed.
+TEST_F(InputTest, NamesThatAreNotKnownAreAskedFor) {
+  const auto sentence = [this](const std::string& text, const ReviewFields& fields) {
+    try {
+      one(text, fields);
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string("nothing");
+  };
+  const std::string text = "id,Rating,Review Text\n1,5,fine\n";
+  EXPECT_THAT(sentence(text, {}), HasSubstr("id, Rating, Review Text"));
+  EXPECT_THAT(sentence(text, {"Review Text", ""}), HasSubstr("--rating-field"));
+  EXPECT_THAT(sentence(text, {"", "Rating"}), HasSubstr("--text-field"));
+  EXPECT_THAT(sentence("note,stars\nfine,5\n", {}), HasSubstr("is the text?"));
+  EXPECT_EQ(sentence(text, {"Review Text", "Rating"}), "nothing");
+  EXPECT_EQ(sentence(text, {"3", "2"}), "nothing");
+}
+
+TEST_F(InputTest, TheSameFileCountsOnceWhateverItIsCalled) {
+  const std::string file = make("a.json", "{}\n");
+  std::filesystem::create_symlink(file, dir_ / "b.json");
+  EXPECT_EQ(find_inputs({dir_.path().string()}, ReviewFormat::kAuto, {}, false).size(), 1U);
+}
+
+TEST_F(InputTest, TheOutputIsNoInputUnlessItIsNamed) {
+  const std::string file = make("a.json", "{}\n");
+  const std::string output = make("out.h5", "anything");
+  const auto count = [&](const std::vector<std::string>& names) {
+    return find_inputs(names, ReviewFormat::kJson, {}, false, output).size();
+  };
+  EXPECT_EQ(count({dir_.path().string()}), 1U);
+  EXPECT_EQ(count({output, file}), 2U);
+}
+
+TEST_F(InputTest, WhatIsNoRegularFileIsRefused) {
+  const std::string pipe = dir_.file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(find_inputs({pipe}, ReviewFormat::kAuto, {}, false), DataError);
 }
 
 TEST_F(InputTest, PortionsCoverTheFile) {

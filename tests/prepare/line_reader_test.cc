@@ -53,6 +53,23 @@ TEST_F(LineReaderTest, LeavesOutTheNamesOfColumnsAndAByteOrderMark) {
   EXPECT_THAT(lines_of(file, {0, 5, file.bytes}), ElementsAre("fine\t5"));
 }
 
+// What is behind it is not lost.
+TEST_F(LineReaderTest, AQuoteThatIsNeverClosedIsThatOfOneLine) {
+  std::string text = "5,\"a\nb\"\n1,\"open\n";
+  for (int i = 0; i < 1000; ++i) text += "5,fine\n";
+  const InputFile open = file_of(text, ReviewFormat::kCsv);
+  const auto lines = lines_of(open, {0, 0, open.bytes});
+  ASSERT_EQ(lines.size(), 1002U);
+  EXPECT_EQ(lines[0], "5,\"a\nb\"");
+  EXPECT_EQ(lines[1], "1,\"open");
+  std::string huge = "1,\"open\n";
+  while (huge.size() < 3 * LineReader::kMostLineBytes) huge += "5,what others have said of it\n";
+  const InputFile file = file_of(huge + "5,\"a\nb\"\n", ReviewFormat::kCsv);
+  const auto all = lines_of(file, {0, 0, file.bytes});
+  EXPECT_EQ(all.size(), 2 + (huge.size() - 8) / 30);
+  EXPECT_EQ(all.back(), "5,\"a\nb\"");
+}
+
 TEST_F(LineReaderTest, EveryLineIsInOnePortion) {
   std::string text;
   std::vector<std::string> all;

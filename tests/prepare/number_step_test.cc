@@ -72,13 +72,21 @@ class NumberRows : public testing::Test {
   StopFlag stop_ = false;
 };
 
+TEST(ChunkRows, AreFewWhereRowsAreLong) {
+  EXPECT_EQ(chunk_rows(1), 1024U);
+  EXPECT_EQ(chunk_rows(512), 1024U);
+  EXPECT_EQ(chunk_rows(513), 512U);
+  EXPECT_EQ(chunk_rows(65'535), 8U);
+  EXPECT_EQ(task_rows(65'535), 128U);
+}
+
 TEST_F(NumberRows, ChunksAreWholeAndPadded) {
   const NumberReport report = number(0, 2500);
   ASSERT_EQ(numbered_.ids.size(), 3U);
   for (std::size_t chunk = 0; chunk < 3; ++chunk) {
-    const auto ids = inflated(numbered_.ids[chunk], kChunkRows * 3);
-    for (std::size_t i = 0; i < kChunkRows; ++i) {
-      const std::size_t row = chunk * kChunkRows + i;
+    const auto ids = inflated(numbered_.ids[chunk], chunk_rows(3) * 3);
+    for (std::size_t i = 0; i < chunk_rows(3); ++i) {
+      const std::size_t row = chunk * chunk_rows(3) + i;
       ASSERT_EQ(ids[3 * i], row < 2500 ? Vocabulary::kFirstWord + row : 0);
       ASSERT_EQ(ids[3 * i + 1], row < 2500 ? Vocabulary::kUnknown : 0);
       ASSERT_EQ(ids[3 * i + 2], 0);

@@ -85,6 +85,13 @@ TEST(PipedTextTest, IsReadHoweverItIsCompressed) {
   }
 }
 
+TEST(PipedTextTest, MayBeginWithBlankLines) {
+  const Pipe pipe("\n \r\n\n5,fine\n");
+  PipedText text(pipe.end(), kGoOn);
+  EXPECT_EQ(text.first_line(), "5,fine");
+  EXPECT_EQ(rest_of(text), "\n \r\n\n5,fine\n");
+}
+
 TEST(PipedTextTest, MayBeShortOrEmpty) {
   for (const std::string content : {"", "5", "ab", "abc\n"}) {
     const Pipe pipe(content);

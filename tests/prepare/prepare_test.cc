@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <zlib.h>
 #include <zstd.h>
 
+#include <array>
 #include <map>
 #include <set>
 #include <sstream>
@@ -112,16 +114,38 @@ TEST_F(PrepareTest, FilesMayBeCompressedAndOfAnyFormat) {
   EXPECT_EQ(prepare({make("r.csv", csv)})["content_checksum"], plain["content_checksum"]);
 }
 
-TEST_F(PrepareTest, ATextIsInOnePartAndItsWordsCountInTheTrainingPartAlone) {
+TEST_F(PrepareTest, ATextIsInOnePartHoweverOftenItIsThere) {
+  options_.settings.test_share = 0.3;
+  options_.settings.duplicates = Duplicates::kKeep;
+  options_.settings.stop_words.clear();
+  Random random(3);
+  std::string text;
+  for (int i = 0; i < 500; ++i) {
+    std::string line = "5\t";
+    for (int k = 0; k < 6; ++k) line += fmt::format(" w{}", random.below(40));
+    text += line + "\n" + line + "\n" + line + "\n";
+  }
+  prepare({make("r.tsv", text)});
+  const PreparedReviews file(options_.output);
+  std::array<std::set<std::vector<std::int32_t>>, 2> parts;
+  for (const PreparedPart part : {PreparedPart::kTrain, PreparedPart::kTest}) {
+    for_each_review(file, part, [&](std::span<const std::int32_t> tokens, std::int32_t) {
+      parts[part == PreparedPart::kTest].emplace(tokens.begin(), tokens.end());
+    });
+  }
+  EXPECT_GT(parts[1].size(), 100U);
+  EXPECT_EQ(parts[0].size() + parts[1].size(), 500U);
+  for (const auto& tokens : parts[1]) EXPECT_FALSE(parts[0].contains(tokens));
+}
+
+TEST_F(PrepareTest, OnlyWordsOfTheTrainingPartCount) {
   options_.settings.test_share = 0.3;
   options_.settings.length = 100;
   prepare({make("r.json", as_json(made_up(2000)))});
   const PreparedReviews file(options_.output);
-  std::set<std::vector<std::int32_t>> train;
   std::set<std::int32_t> used;
   for_each_review(file, PreparedPart::kTrain,
                   [&](std::span<const std::int32_t> tokens, std::int32_t) {
-                    train.emplace(tokens.begin(), tokens.end());
                     used.insert(tokens.begin(), tokens.end());
                   });
   EXPECT_EQ(used.size(), file.vocabulary().words().size());
@@ -234,6 +258,67 @@ TEST_F(PrepareTest, APatternMeansTheSameFilesAfterAnInterruption) {
   EXPECT_EQ(prepare()["rows_in"], 2);
 }
 
+TEST_F(PrepareTest, RunsAreJoinedWhereThereAreTooManyToOpen) {
+  options_.portion_bytes = 5'000;
+  options_.threads = 2;
+  const fs::path input = make("r.json", as_json(made_up(3000)));
+  prepare({input});
+  const std::string bytes = read_text(options_.output);
+  fs::remove(options_.output);
+  options_.open_files = 16;  // eight of each thread, again and again
+  prepare();
+  EXPECT_EQ(read_text(options_.output), bytes);
+}
+
+TEST_F(PrepareTest, AnOutputBehindALinkIsReplacedThere) {
+  options_.output = dir_ / "link.h5";
+  fs::create_symlink(make("target.h5", "what was there before"), options_.output);
+  prepare({make("r.json", as_json(made_up(100)))});
+  EXPECT_TRUE(fs::is_symlink(options_.output));
+  EXPECT_EQ(read_text(dir_ / "target.h5").substr(1, 3), "HDF");
+}
+
+TEST_F(PrepareTest, AnOutputThatIsNoFileIsLeftAlone) {
+  options_.inputs = {make("r.json", as_json(made_up(100))).string()};
+  options_.output = dir_ / "pipe";
+  ASSERT_EQ(::mkfifo(options_.output.c_str(), 0600), 0);
+  EXPECT_THAT(refusal(), HasSubstr("not a regular file"));
+  EXPECT_TRUE(fs::is_fifo(options_.output));
+  options_.format = PrepareFormat::kTsv;
+  options_.output = "/dev/null";
+  EXPECT_EQ(prepare()["output_bytes"], 0);
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(PrepareTest, NamesThatAreNotUtf8AreRefusedAtOnce) {
+  const std::string input = make("caf\xE9.json", as_json(made_up(100))).string();
+  options_.inputs = {input};
+  EXPECT_THAT(refusal(), HasSubstr("is not UTF-8"));
+  options_.inputs = {dir_.path().string()};
+  EXPECT_THAT(refusal(), HasSubstr("is not UTF-8"));
+  EXPECT_FALSE(fs::exists(dir_ / "out.h5.work"));
+}
+
+// It stays in bounds: no more than a few rows are in memory at a time.
+TEST_F(PrepareTest, RowsMayBeVeryLong) {
+  options_.settings.length = 65'535;
+  const Json summary = prepare({make("r.json", as_json(made_up(300)))});
+  const PreparedReviews file(options_.output);
+  std::size_t rows = 0;
+  for_each_review(file, PreparedPart::kTrain,
+                  [&](std::span<const std::int32_t>, std::int32_t) { ++rows; });
+  EXPECT_EQ(rows, summary["parts"]["train"]["rows"].get<std::size_t>());
+}
+
+TEST_F(PrepareTest, AGivenVocabularyHasItsLimits) {
+  options_.inputs = {make("r.json", as_json(made_up(100))).string()};
+  options_.settings.words = {std::string(300, 'x')};
+  EXPECT_THAT(refusal(), HasSubstr("more than 256 bytes"));
+  options_.settings.words.clear();
+  options_.settings.vocabulary = 5'000'000;
+  EXPECT_THAT(refusal(), HasSubstr("vocabulary"));
+}
+
 TEST_F(PrepareTest, ARunThatWasStoppedGoesOnAndEndsTheSame) {
   const fs::path input = make("r.json", as_json(made_up(5000)));
   options_.portion_bytes = 20'000;
@@ -241,16 +326,19 @@ TEST_F(PrepareTest, ARunThatWasStoppedGoesOnAndEndsTheSame) {
   const std::string bytes = read_text(options_.output);
   fs::remove(options_.output);
   // Stopped as soon as some task is done, at ever later ones; whoever is faster than that ends.
+  int interrupted = 0;
   for (const char* name : {"read-000003.json", "group-001.json", "words.json"}) {
     stop_ = false;
     const StopWhenThereIs watcher(dir_ / "out.h5.work" / name, stop_);
     try {
       prepare();
     } catch (const Interrupted&) {
+      ++interrupted;
       EXPECT_FALSE(fs::exists(options_.output));
       EXPECT_TRUE(fs::exists(dir_ / "out.h5.work" / "manifest.json"));
     }
   }
+  EXPECT_GT(interrupted, 0);
   stop_ = false;
   EXPECT_EQ(prepare()["content_checksum"], whole["content_checksum"]);
   EXPECT_EQ(read_text(options_.output), bytes);

@@ -73,7 +73,7 @@ TEST_P(PrepareTogether, TheContentIsThatOfOneProcess) {
 // Tasks of numbering that lie in one process, in two and in all of them.
 TEST_P(PrepareTogether, RowsOfATaskMayLieInAnyNumberOfProcesses) {
   std::string text;
-  for (std::size_t i = 0; i < 2 * kTaskRows + 5000; ++i) {
+  for (std::size_t i = 0; i < 2 * task_rows(options_.settings.length) + 5000; ++i) {
     text += fmt::format("{}\tword{} w{}\n", 1 + i % 5, i, i % 50);
   }
   options_.portion_bytes = 0;

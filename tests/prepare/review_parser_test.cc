@@ -45,6 +45,16 @@ TEST(JsonReviews, HaveTheirTextAndRatingUnderTheUsualNames) {
   EXPECT_EQ(yelp.rating, 200);
 }
 
+TEST(JsonReviews, MayHaveSeveralOfTheUsualNames) {
+  for (const char* line : {R"({"reviewText":"good","text":null,"stars":1,"overall":5})",
+                           R"({"text":"other","overall":5,"reviewText":"good","rating":2})",
+                           R"({"reviewText":null,"text":"good","overall":"none","rating":5})"}) {
+    const Parsed review = parsed(ReviewFormat::kJson, line);
+    EXPECT_EQ(review.text, "good") << line;
+    EXPECT_EQ(review.rating, 500) << line;
+  }
+}
+
 TEST(JsonReviews, MayHaveOtherNames) {
   const std::string line = R"({"body":"b","overall":1,"note":3.5,"text":"t"})";
   const Parsed review = parsed(ReviewFormat::kJson, line, {"body", "note"});

@@ -9,22 +9,24 @@
 namespace paceline {
 namespace {
 
+using Earlier = WorkFolder::Earlier;
+
 TEST(WorkFolder, IsFoundAgainAndRemembersWhatWasChosen) {
   TempDir dir;
   {
-    WorkFolder folder(dir.path() / "w", {{"a", 1}}, false);
+    WorkFolder folder(dir.path() / "w", {{"a", 1}}, Earlier::kGoOn);
     EXPECT_FALSE(folder.resumed());
     EXPECT_EQ(folder.chosen("tasks", 8), 8U);
     write_atomically(folder / "result", "x");
   }
   {
-    WorkFolder folder(dir.path() / "w", {{"a", 1}}, false);
+    WorkFolder folder(dir.path() / "w", {{"a", 1}}, Earlier::kGoOn);
     EXPECT_TRUE(folder.resumed());
     EXPECT_EQ(folder.chosen("tasks", 99), 8U);
     EXPECT_TRUE(std::filesystem::exists(folder / "result"));
   }
-  EXPECT_THROW(WorkFolder(dir.path() / "w", {{"a", 2}}, false), DataError);
-  WorkFolder fresh(dir.path() / "w", {{"a", 2}}, true);
+  EXPECT_THROW(WorkFolder(dir.path() / "w", {{"a", 2}}, Earlier::kGoOn), DataError);
+  WorkFolder fresh(dir.path() / "w", {{"a", 2}}, Earlier::kDiscard);
   EXPECT_FALSE(fresh.resumed());
   EXPECT_FALSE(std::filesystem::exists(fresh / "result"));
   fresh.remove();
@@ -34,14 +36,39 @@ TEST(WorkFolder, IsFoundAgainAndRemembersWhatWasChosen) {
 TEST(WorkFolder, IsNotMadeOfWhatIsSomebodyElses) {
   TempDir dir;
   write_atomically(dir.path() / "thesis.txt", "years of work");
-  EXPECT_THROW(WorkFolder(dir.path(), {}, false), DataError);
-  EXPECT_THROW(WorkFolder(dir.path(), {}, true), DataError);
+  EXPECT_THROW(WorkFolder(dir.path(), {}, Earlier::kGoOn), DataError);
+  EXPECT_THROW(WorkFolder(dir.path(), {}, Earlier::kDiscard), DataError);
   EXPECT_TRUE(std::filesystem::exists(dir.path() / "thesis.txt"));
+}
+
+// What was piped in must be piped in again; what another command has done is left alone.
+TEST(WorkFolder, MayBeginAnewOnlyWithTheSame) {
+  TempDir dir;
+  const auto leave = [&] {
+    const WorkFolder folder(dir.path() / "w", {{"a", 1}}, Earlier::kDiscard);
+    write_atomically(folder / "result", "x");
+  };
+  leave();
+  EXPECT_THROW(WorkFolder(dir.path() / "w", {{"a", 2}}, Earlier::kDiscardSame), DataError);
+  EXPECT_TRUE(std::filesystem::exists(dir.path() / "w" / "result"));
+  const WorkFolder same(dir.path() / "w", {{"a", 1}}, Earlier::kDiscardSame);
+  EXPECT_FALSE(same.resumed());
+  EXPECT_FALSE(std::filesystem::exists(dir.path() / "w" / "result"));
+}
+
+TEST(WorkFolder, ThatIsDamagedCanBeDiscarded) {
+  TempDir dir;
+  { const WorkFolder folder(dir.path() / "w", {}, Earlier::kGoOn); }
+  write_atomically(dir.path() / "w" / "manifest.json", "");
+  write_atomically(dir.path() / "w" / "result", "x");
+  EXPECT_THROW(WorkFolder(dir.path() / "w", {}, Earlier::kGoOn), DataError);
+  const WorkFolder folder(dir.path() / "w", {}, Earlier::kDiscard);
+  EXPECT_FALSE(std::filesystem::exists(folder / "result"));
 }
 
 TEST(WorkFolder, MayKeepSome) {
   TempDir dir;
-  WorkFolder folder(dir.path() / "w", {}, false);
+  WorkFolder folder(dir.path() / "w", {}, Earlier::kGoOn);
   for (const char* name : {"read-1", "read-2", "group-1"}) write_atomically(folder / name, "x");
   folder.keep_only("read-");
   EXPECT_TRUE(std::filesystem::exists(folder / "read-1"));
@@ -51,8 +78,8 @@ TEST(WorkFolder, MayKeepSome) {
 
 TEST(WorkFolder, IsForOneAtATime) {
   TempDir dir;
-  const WorkFolder folder(dir.path() / "w", {}, false);
-  EXPECT_THROW(WorkFolder(dir.path() / "w", {}, false), DataError);
+  const WorkFolder folder(dir.path() / "w", {}, Earlier::kGoOn);
+  EXPECT_THROW(WorkFolder(dir.path() / "w", {}, Earlier::kGoOn), DataError);
 }
 
 }  // namespace

@@ -41,15 +41,28 @@ TEST_F(PrepareRun, ThatIsKilledGoesOn) {
 }
 
 TEST_F(PrepareRun, ThatIsInterruptedSaysHowToGoOn) {
-  PacelineProcess process(dir_.path(), command("out.h5"));
-  ASSERT_TRUE(eventually(20, [&] { return fs::exists(dir_ / "out.h5.work" / "manifest.json"); }));
-  process.signal(SIGINT);
-  const int code = process.wait();
-  if (code != 0) {  // it may have been faster
-    EXPECT_EQ(code, 130);
+  int code = 0;
+  for (int tries = 0; tries < 20 && code == 0; ++tries) {  // it may be faster
+    fs::remove(dir_ / "out.h5");
+    PacelineProcess process(dir_.path(), command("out.h5"));
+    eventually(20, [&] {
+      return fs::exists(dir_ / "out.h5.work" / "manifest.json") || fs::exists(dir_ / "out.h5");
+    });
+    process.signal(SIGINT);
+    code = process.wait();
+    if (code == 0) continue;
     EXPECT_THAT(process.output(), HasSubstr("the same command goes on"));
     EXPECT_FALSE(fs::exists(dir_ / "out.h5"));
   }
+  EXPECT_EQ(code, 130);
+}
+
+TEST_F(PrepareRun, EndsAlsoWhenNobodyReadsItsSummary) {
+  EXPECT_EQ(run_shell(dir_.path(), fmt::format("bash -c \"set -o pipefail; '{}' prepare reviews "
+                                               "reviews.json --output out.h5 | true\"",
+                                               PACELINE_BINARY)),
+            0);
+  EXPECT_TRUE(fs::exists(dir_ / "out.h5"));
 }
 
 // What a shell, and Hadoop, would do.
@@ -182,6 +195,9 @@ TEST_F(PrepareRun, WithoutInputOrRoomSaysSo) {
   refused({input, "--output", dir_.file("x.h5"), "--cut", "middle"}, 2, "--cut");
   refused({input, "--output", dir_.file("x.h5"), "--memory", "10M"}, 2, "--memory");
   refused({input, "--output", dir_.file("x.h5"), "--parallel-output"}, 2, "mpirun");
+  refused({input, "--output", dir_.file("x.h5"), "--test-share", "-1"}, 2, "below 0");
+  write_atomically(dir_ / "r.tsv", "5\tfine\n");
+  refused({dir_.file("r.tsv"), "--as", "mapper"}, 2, "--rating-field 1");
   refused({input, "--output", "/dev/null/x.h5"}, 3, "/dev/null/x.h5");
   refused({input, "--output", dir_.file("x.h5"), "--stop-words", "missing"}, 3, "missing");
 }

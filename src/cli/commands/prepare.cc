@@ -34,7 +34,8 @@ constexpr const char* kReviewsExamples = R"(Examples:
 
 constexpr Duration kPlainInterval = std::chrono::seconds(5);
 
-// One line that is redrawn on a terminal, or on paper a line now and then.
+// One line that is redrawn on a terminal, or a line now and then beside the output: that may be
+// read by a program.
 class StepLine {
  public:
   StepLine(const Session& session, bool quiet) : session_(session), quiet_(quiet) {}
@@ -66,12 +67,13 @@ class StepLine {
       session_.out << "\r\x1b[K" << line << right << std::flush;
       drawn_ = true;
     } else {
-      session_.out << line << right << std::endl;
+      session_.err << line << right << std::endl;
     }
   }
   void note(const std::string& sentence) {
     clear();
-    if (!quiet_) session_.out << sentence << std::endl;
+    if (quiet_) return;
+    (session_.environment.terminal ? session_.out : session_.err) << sentence << std::endl;
   }
 
  private:
@@ -171,7 +173,7 @@ void add_steps(CLI::App& command, PrepareReviewsOptions& options) {
   add_value(command, "--text-field", settings.fields.text,
             "field or column of the text [reviewText, text]", "NAME");
   add_value(command, "--rating-field", settings.fields.rating,
-            "field or column of the rating [overall, stars]", "NAME");
+            "field or column of the rating [overall, stars, rating]", "NAME");
   add_value(command, "--lowest-rating", settings.range.lowest, "lower ones are left out [1]", "N");
   add_value(command, "--highest-rating", settings.range.highest, "higher ones are left out [5]",
             "N");
@@ -243,6 +245,17 @@ PrepareOptions settled(const PrepareReviewsOptions& given) {
   return options;
 }
 
+// A mapper sees a part of a file, and of these only the first has the names of columns.
+void expect_no_names(const std::vector<InputFile>& files, const ReviewFields& fields) {
+  const bool columns = std::ranges::any_of(files, [](const InputFile& file) {
+    return file.format == ReviewFormat::kCsv || file.format == ReviewFormat::kTsv;
+  });
+  if (!columns || (column_number(fields.text) && column_number(fields.rating))) return;
+  throw ConfigError(
+      "--as mapper finds columns by their numbers: say which, as in --rating-field 1 "
+      "--text-field 2");
+}
+
 void run_streaming(const PrepareReviewsOptions& options, const PrepareOptions& prepare,
                    const Session& session) {
   const bool maps = options.as == "mapper";
@@ -257,6 +270,7 @@ void run_streaming(const PrepareReviewsOptions& options, const PrepareOptions& p
   StopFlag stop = false;
   const SignalWatcher signals({SIGINT, SIGTERM}, [&stop](int) { stop = true; });
   const std::vector<InputFile> files = find_inputs(inputs, settings.format, settings.fields, stop);
+  if (maps) expect_no_names(files, settings.fields);
   const auto work = maps ? map_reviews : reduce_reviews;
   write_counters(work(files, settings, stop, session.out), session.err);
 }
@@ -290,6 +304,7 @@ void run_with(Fleet& fleet, const PrepareReviewsOptions& options, const Session&
     return {};
   });
   const bool first = fleet.rank() == 0;
+  std::signal(SIGPIPE, SIG_IGN);  // whoever reads the output may leave early
   StopFlag stop = false;
   const SignalWatcher signals({SIGINT, SIGTERM}, [&stop](int) { stop = true; });
   nlohmann::json summary;

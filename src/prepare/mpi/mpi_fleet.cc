@@ -71,18 +71,19 @@ class MpiFleet : public Fleet {
 
   std::vector<std::string> gather(const std::string& mine) override {
     wait_for_all();
-    std::vector<int> sizes(size());
-    const int my_size = static_cast<int>(mine.size());
-    MPI_Allgather(&my_size, 1, MPI_INT, sizes.data(), 1, MPI_INT, MPI_COMM_WORLD);
-    if (std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0}) >
+    std::vector<std::int64_t> all_sizes(size());
+    const auto my_size = static_cast<std::int64_t>(mine.size());
+    MPI_Allgather(&my_size, 1, MPI_INT64_T, all_sizes.data(), 1, MPI_INT64_T, MPI_COMM_WORLD);
+    if (std::accumulate(all_sizes.begin(), all_sizes.end(), std::int64_t{0}) >
         std::numeric_limits<int>::max()) {
       throw CommError("processes have too much to tell each other: use a smaller --vocabulary");
     }
+    const std::vector<int> sizes(all_sizes.begin(), all_sizes.end());
     std::vector<int> begins(size());
     std::exclusive_scan(sizes.begin(), sizes.end(), begins.begin(), 0);
     std::string all(static_cast<std::size_t>(begins.back() + sizes.back()), '\0');
-    MPI_Allgatherv(mine.data(), my_size, MPI_CHAR, all.data(), sizes.data(), begins.data(),
-                   MPI_CHAR, MPI_COMM_WORLD);
+    MPI_Allgatherv(mine.data(), static_cast<int>(my_size), MPI_CHAR, all.data(), sizes.data(),
+                   begins.data(), MPI_CHAR, MPI_COMM_WORLD);
     std::vector<std::string> texts;
     for (std::size_t i = 0; i < size(); ++i) {
       texts.push_back(
