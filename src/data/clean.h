@@ -1,7 +1,7 @@
 // Text → its words: small letters and digits of any script, one blank between two words.
 //
-// What is neither a letter nor a digit separates words, as do bytes that are not UTF-8. Inside a
-// word an apostrophe is dropped: "Don't" is "dont".
+// What is neither a letter, a digit nor a mark of one separates words, as do bytes that are not
+// UTF-8. Apostrophes are dropped: "Don't" is "dont". Composed and decomposed letters differ.
 #pragma once
 
 #include <cstddef>
