@@ -5,16 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "data/clean.h"
+#include "prepare/check_options.h"
 #include "prepare/stages.h"
 
 namespace paceline {
@@ -26,32 +24,6 @@ using Json = nlohmann::json;
 // Of what lies in the folder of a run: to be raised when a stage makes something else of the same
 // input, so that no run goes on with what an older program has made.
 constexpr int kStagesVersion = 1;
-
-constexpr std::uint64_t kMega = 1'000'000;
-constexpr std::uint64_t kOverhead = 48 * kMega;  // the program itself, and what files need
-constexpr std::uint64_t kLeastPerThread = 64 * kMega;
-
-// What no thread may use: the program itself, and a vocabulary that is large.
-std::uint64_t overhead_of(const PrepareSettings& settings) {
-  constexpr std::uint64_t kInOverhead = 50'000;  // words
-  constexpr std::uint64_t kWordBytes = 300;      // 220 to 280 were seen
-  const std::uint64_t words = std::max<std::uint64_t>(settings.vocabulary, settings.words.size());
-  return kOverhead + kWordBytes * (std::max(words, kInOverhead) - kInOverhead);
-}
-
-// As JSON shows a text that may not be UTF-8.
-std::string quoted(const std::string& text) {
-  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-// They stand in files that are JSON.
-void expect_utf8(const std::string& what, const std::string& text) {
-  std::string ignored;
-  if (append_clean(text, ignored) > 0) {
-    throw ConfigError("{} {} is not UTF-8: rename it, or give it another name by a link", what,
-                      quoted(text));
-  }
-}
 
 Json describe(const std::vector<InputFile>& files) {
   Json all = Json::array();
@@ -73,34 +45,6 @@ std::string checksum_of(const std::vector<InputFile>& files) {
   return digest(join(lines, "\n"));
 }
 
-void check(const PrepareOptions& options, const Fleet& fleet) {
-  check_settings(options.settings);
-  for (const std::string& input : options.inputs) expect_utf8("the input", input);
-  expect_utf8("--output", options.output.string());
-  expect_utf8("--work-dir", options.work_dir.string());
-  expect_utf8("--text-field", options.settings.fields.text);
-  expect_utf8("--rating-field", options.settings.fields.rating);
-  const std::uint64_t least = overhead_of(options.settings) + options.threads * kLeastPerThread;
-  if (options.memory < least) {
-    throw ConfigError(
-        "--memory {}M is too little for {} thread(s){}: at least {}M{}", options.memory / kMega,
-        options.threads,
-        least > kOverhead + options.threads * kLeastPerThread ? " and so large a vocabulary" : "",
-        (least + kMega - 1) / kMega, options.threads > 1 ? ", or fewer --threads" : "");
-  }
-  if (fleet.size() == 1) return;
-  if (fleet.size() > kSlices) {
-    throw ConfigError("at most {} processes can share the work, and there are {}", kSlices,
-                      fleet.size());
-  }
-  if (options.format == PrepareFormat::kTsv) {
-    throw ConfigError("--format tsv is written by one process: leave out mpirun or srun");
-  }
-  if (std::ranges::find(options.inputs, kStandardInput) != options.inputs.end()) {
-    throw ConfigError("several processes cannot share standard input: name files");
-  }
-}
-
 class Preparation {
  public:
   Preparation(const PrepareOptions& options, Fleet& fleet, const StopFlag& stop,
@@ -111,9 +55,7 @@ class Preparation {
 
   Json run() {
     const TimePoint begun = Clock::now();
-    const std::uint64_t memory = options_.memory - overhead_of(options_.settings);
-    const PrepareContext context{options_, fleet_, *folder_,
-                                 stop_,    news_,  memory / options_.threads};
+    const PrepareContext context{options_, fleet_, *folder_, stop_, news_, thread_memory(options_)};
     ReadResult read = read_stage(context, files_);
     if (read.all.runs == 0) {
       give_up(
@@ -146,11 +88,10 @@ class Preparation {
   // What all processes see must be the same.
   void open() {
     const auto seen = do_together(fleet_, [this]() -> Json {
-      check(options_, fleet_);
+      check_options(options_, fleet_);
       files_ = find_inputs(options_.inputs, options_.settings.format, options_.settings.fields,
                            stop_, options_.output);
-      for (const InputFile& file : files_) expect_utf8("the file", file.path.string());
-      check_output();
+      check_places(options_, files_, fleet_);
       return digest(describe(files_).dump());
     });
     do_together(fleet_, [&]() -> Json {
@@ -167,37 +108,6 @@ class Preparation {
     open_folders();
     if (folder_->resumed() && fleet_.rank() == 0) {
       news_.notice("going on where an earlier run has stopped");
-    }
-  }
-
-  void check_output() const {
-    if (fleet_.rank() == 0) check_place();
-    for (const InputFile& file : files_) {
-      std::error_code different;
-      if (!file.piped() && fs::equivalent(file.path, options_.output, different)) {
-        throw ConfigError("--output {} is one of the inputs: write somewhere else",
-                          options_.output.string());
-      }
-    }
-  }
-
-  // Before hours of work, as far as that can be known. Text may go to a device or a pipe.
-  void check_place() const {
-    const fs::path output = behind_links(options_.output);
-    const fs::path folder = fs::absolute(output).parent_path();
-    if (!fs::exists(folder)) {
-      throw DataError("there is no folder {} for the output", folder.string());
-    }
-    const fs::file_status status = fs::status(output);
-    const bool special = fs::exists(status) && !fs::is_regular_file(status);
-    if (fs::is_directory(status)) {
-      throw ConfigError("--output {} is a folder: name a file", output.string());
-    }
-    if (special && options_.format == PrepareFormat::kHdf5) {
-      throw ConfigError("--output {} is not a regular file: name one", output.string());
-    }
-    if (::access(special ? output.c_str() : folder.c_str(), W_OK) != 0) {
-      throw DataError("cannot write {}: {}", output.string(), errno_text(errno));
     }
   }
 
@@ -349,11 +259,6 @@ unsigned cores_of_process(const Fleet& fleet) {
 }
 
 }  // namespace
-
-unsigned threads_for(std::uint64_t memory, unsigned cores) {
-  const std::uint64_t room = (memory - std::min(memory, kOverhead)) / kLeastPerThread;
-  return static_cast<unsigned>(std::clamp<std::uint64_t>(room, 1, std::max(1U, cores)));
-}
 
 Json prepare_reviews(const PrepareOptions& wanted, Fleet& fleet, const StopFlag& stop,
                      const PrepareNews& news) {

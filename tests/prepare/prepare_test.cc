@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -222,17 +221,6 @@ TEST_F(PrepareTest, SaysWhyThereIsNothingToTake) {
   EXPECT_THAT(refusal(), HasSubstr("--memory"));
 }
 
-TEST_F(PrepareTest, AnInputIsNeverOverwritten) {
-  options_.output = make("r.tsv", "5\tgood1\n");
-  options_.inputs = {(dir_ / "." / "r.tsv").string()};
-  EXPECT_THAT(refusal(), HasSubstr("one of the inputs"));
-  EXPECT_EQ(read_text(options_.output), "5\tgood1\n");
-  options_.output = dir_ / "nowhere" / "out.h5";
-  EXPECT_THAT(refusal(), HasSubstr("there is no folder"));
-  options_.output = dir_.path();
-  EXPECT_THAT(refusal(), HasSubstr("is a folder"));
-}
-
 TEST_F(PrepareTest, AQuoteThatIsNotClosedIsNotOfTheFormat) {
   const Json summary = prepare({make("r.csv", "5,good1\n1,\"never closed\n2,bad1\n")});
   EXPECT_EQ(summary["rejected"], (Json{{"not of the format", 1}}));
@@ -270,35 +258,6 @@ TEST_F(PrepareTest, RunsAreJoinedWhereThereAreTooManyToOpen) {
   EXPECT_EQ(read_text(options_.output), bytes);
 }
 
-TEST_F(PrepareTest, AnOutputBehindALinkIsReplacedThere) {
-  options_.output = dir_ / "link.h5";
-  fs::create_symlink(make("target.h5", "what was there before"), options_.output);
-  prepare({make("r.json", as_json(made_up(100)))});
-  EXPECT_TRUE(fs::is_symlink(options_.output));
-  EXPECT_EQ(read_text(dir_ / "target.h5").substr(1, 3), "HDF");
-}
-
-TEST_F(PrepareTest, AnOutputThatIsNoFileIsLeftAlone) {
-  options_.inputs = {make("r.json", as_json(made_up(100))).string()};
-  options_.output = dir_ / "pipe";
-  ASSERT_EQ(::mkfifo(options_.output.c_str(), 0600), 0);
-  EXPECT_THAT(refusal(), HasSubstr("not a regular file"));
-  EXPECT_TRUE(fs::is_fifo(options_.output));
-  options_.format = PrepareFormat::kTsv;
-  options_.output = "/dev/null";
-  EXPECT_EQ(prepare()["output_bytes"], 0);
-  EXPECT_TRUE(fs::is_character_file("/dev/null"));
-}
-
-TEST_F(PrepareTest, NamesThatAreNotUtf8AreRefusedAtOnce) {
-  const std::string input = make("caf\xE9.json", as_json(made_up(100))).string();
-  options_.inputs = {input};
-  EXPECT_THAT(refusal(), HasSubstr("is not UTF-8"));
-  options_.inputs = {dir_.path().string()};
-  EXPECT_THAT(refusal(), HasSubstr("is not UTF-8"));
-  EXPECT_FALSE(fs::exists(dir_ / "out.h5.work"));
-}
-
 // It stays in bounds: no more than a few rows are in memory at a time.
 TEST_F(PrepareTest, RowsMayBeVeryLong) {
   options_.settings.length = 65'535;
@@ -308,15 +267,6 @@ TEST_F(PrepareTest, RowsMayBeVeryLong) {
   for_each_review(file, PreparedPart::kTrain,
                   [&](std::span<const std::int32_t>, std::int32_t) { ++rows; });
   EXPECT_EQ(rows, summary["parts"]["train"]["rows"].get<std::size_t>());
-}
-
-TEST_F(PrepareTest, AGivenVocabularyHasItsLimits) {
-  options_.inputs = {make("r.json", as_json(made_up(100))).string()};
-  options_.settings.words = {std::string(300, 'x')};
-  EXPECT_THAT(refusal(), HasSubstr("more than 256 bytes"));
-  options_.settings.words.clear();
-  options_.settings.vocabulary = 5'000'000;
-  EXPECT_THAT(refusal(), HasSubstr("vocabulary"));
 }
 
 TEST_F(PrepareTest, ARunThatWasStoppedGoesOnAndEndsTheSame) {

@@ -11,6 +11,7 @@ namespace {
 
 std::vector<Range> ranges_of(const std::vector<Matrix>& matrices) {
   std::vector<Range> ranges;
+  ranges.reserve(matrices.size());
   for (const Matrix& matrix : matrices) ranges.push_back(matrix.floats);
   return ranges;
 }
