@@ -47,10 +47,13 @@ std::string read_text(const fs::path& path) {
 }
 
 fs::path behind_links(const fs::path& path) {
+  constexpr int kMostLinks = 40;  // as for the kernel
+  fs::path target = path;
   std::error_code none;
-  if (!fs::is_symlink(path, none)) return path;
-  const fs::path target = fs::weakly_canonical(path, none);
-  return none ? path : target;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(target, none); ++i) {
+    target = target.parent_path() / fs::read_symlink(target, none);
+  }
+  return target;
 }
 
 void move_into_place(const fs::path& complete, const fs::path& path) {

@@ -89,7 +89,8 @@ struct GzipStream::Impl {
     stream.avail_in = static_cast<uInt>(source(stored));
   }
   bool at_member() const {
-    return stream.avail_in > 0 && *stream.next_in == static_cast<Bytef>(kMagic[0]);
+    return stream.avail_in > 0 && stream.next_in[0] == static_cast<Bytef>(kMagic[0]) &&
+           (stream.avail_in == 1 || stream.next_in[1] == static_cast<Bytef>(kMagic[1]));
   }
 };
 

@@ -58,6 +58,10 @@ void check_output(const PrepareOptions& options) {
   if (special && options.format == PrepareFormat::kHdf5) {
     throw ConfigError("--output {} is not a regular file: name one", output.string());
   }
+  if (special && options.work_dir.empty()) {
+    throw ConfigError("--output {} is not a regular file: say where to work, with --work-dir",
+                      output.string());
+  }
   if (::access(special ? output.c_str() : folder.c_str(), W_OK) != 0) {
     throw DataError("cannot write {}: {}", output.string(), errno_text(errno));
   }
@@ -111,8 +115,9 @@ std::size_t thread_memory(const PrepareOptions& options) {
   return (options.memory - overhead_of(options.settings)) / options.threads;
 }
 
-unsigned threads_for(std::uint64_t memory, unsigned cores) {
-  const std::uint64_t room = (memory - std::min(memory, kOverhead)) / kLeastPerThread;
+unsigned threads_for(const PrepareOptions& options, unsigned cores) {
+  const std::uint64_t overhead = std::min(options.memory, overhead_of(options.settings));
+  const std::uint64_t room = (options.memory - overhead) / kLeastPerThread;
   return static_cast<unsigned>(std::clamp<std::uint64_t>(room, 1, std::max(1U, cores)));
 }
 

@@ -53,14 +53,16 @@ std::string_view Columns::next() {
   const std::size_t closing = find_closing(line_, begin + 1);
   open_quote_ = closing == std::string_view::npos;
   const std::string_view quoted = line_.substr(begin + 1, closing - begin - 1);
-  at_ = (open_quote_ ? line_.size() : end_from(closing)) + 1;
-  if (quoted.find('"') == std::string_view::npos) return quoted;
+  const std::size_t end = open_quote_ ? line_.size() : end_from(closing);
+  at_ = end + 1;
+  const std::string_view behind = open_quote_ ? "" : line_.substr(closing + 1, end - closing - 1);
+  if (behind.empty() && quoted.find('"') == std::string_view::npos) return quoted;
   unquoted_.clear();
   for (std::size_t i = 0; i < quoted.size(); ++i) {
     unquoted_ += quoted[i];
     if (quoted[i] == '"') ++i;
   }
-  return unquoted_;
+  return unquoted_ += behind;
 }
 
 }  // namespace paceline

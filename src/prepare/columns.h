@@ -1,7 +1,8 @@
 // The columns of CSV and TSV.
 //
 // In CSV a quote at the very beginning of a column opens it, up to the next that is not doubled:
-// separators and line ends between are text. Anywhere else a quote is a character like others.
+// separators and line ends between are text, and so is what follows up to the next separator.
+// Anywhere else a quote is a character like others.
 // TSV has no quotes.
 #pragma once
 

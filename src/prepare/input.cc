@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
@@ -30,15 +31,16 @@ ReviewFormat guess(std::string_view line) {
   return line.find('\t') != std::string_view::npos ? ReviewFormat::kTsv : ReviewFormat::kCsv;
 }
 
-// Throws when it is neither given by a number nor a name that is there, unless it need not be.
+// By its name. Nothing: it is given by a number, or by nothing and none of the usual ones is there.
 std::optional<std::size_t> find_column(const InputFile& file, const std::vector<std::string>& names,
                                        const std::string& field,
                                        const std::vector<std::string>& wanted, const char* flag) {
+  if (column_number(field)) return std::nullopt;
   for (const std::string& name : wanted) {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
   }
-  if (field.empty() || column_number(field)) return std::nullopt;
+  if (field.empty()) return std::nullopt;
   throw DataError("{} has no column '{}' ({}): its first line has {}", file.path.string(), field,
                   flag, join(names, ", "));
 }
@@ -72,9 +74,15 @@ void set_grouped(InputFile& file) {
   file.times_column = 2;
 }
 
-void look_at_line(InputFile& file, std::string_view line, const ReviewFields& fields) {
-  if (file.format == ReviewFormat::kAuto) file.format = guess(line);
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+// `first_line` gives it, with line ends in quotes where the file is known to be CSV.
+void look_at_lines(InputFile& file, const ReviewFields& fields,
+                   const std::function<std::string(const InputFile& file)>& first_line) {
+  std::string line = first_line(file);
+  if (line.empty()) return;
+  if (file.format == ReviewFormat::kAuto) {
+    file.format = guess(line);
+    line = first_line(file);
+  }
   if (file.format == ReviewFormat::kCsv || file.format == ReviewFormat::kTsv) {
     find_columns(file, line, fields);
   }
@@ -86,9 +94,9 @@ void look_at(InputFile& file, ReviewFormat format, const ReviewFields& fields,
   file.format = format;
   if (file.piped()) {
     file.pipe = std::make_shared<PipedText>(STDIN_FILENO, stop);
-    const std::string_view line = file.pipe->first_line();
-    if (!line.empty()) look_at_line(file, without_byte_order_mark(line), fields);
-    return;
+    return look_at_lines(file, fields, [](const InputFile& look) {
+      return std::string(look.pipe->first_line(look.format == ReviewFormat::kCsv));
+    });
   }
   struct stat status {};
   if (::stat(file.path.c_str(), &status) != 0) {
@@ -100,8 +108,9 @@ void look_at(InputFile& file, ReviewFormat format, const ReviewFields& fields,
   file.bytes = static_cast<std::uint64_t>(status.st_size);
   file.changed = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   file.compressed = ZstdReader::is_one(file.path) || GzipReader(file.path).compressed();
-  LineReader lines(file, {0, 0, file.bytes});
-  if (const auto first = lines.next()) look_at_line(file, *first, fields);
+  look_at_lines(file, fields, [](const InputFile& look) {
+    return std::string(LineReader(look, {0, 0, look.bytes}).next().value_or(""));
+  });
 }
 
 }  // namespace

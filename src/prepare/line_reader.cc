@@ -92,12 +92,12 @@ std::uint64_t LineReader::consumed() const {
 }
 
 std::optional<std::string_view> LineReader::next() {
+  if (offset_ == 0 && fill()) skip_byte_order_mark();
   while (true) {
     const std::uint64_t begin = offset_ - static_cast<std::uint64_t>(end_ - at_);
     if (in_portions_ && begin >= portion_.end) return std::nullopt;
     std::optional<std::string_view> line = next_of_all();
     if (!line) return line;
-    if (begin == 0) line = without_byte_order_mark(*line);
     if (line->find_first_not_of(" \t\r") == std::string_view::npos) continue;
     if (!std::exchange(names_follow_, false)) return line;
   }
@@ -113,7 +113,8 @@ std::optional<std::string_view> LineReader::next_of_all() {
     }
     if (!fill()) {  // the last line may lack its end
       if (at_ == end_) return std::nullopt;
-      found = end_;
+      found = end_of_line();
+      if (found == nullptr) found = end_;
       break;
     }
     found = end_of_line();
@@ -130,14 +131,15 @@ std::optional<std::string_view> LineReader::next_of_all() {
 // are what they seem to be.
 const char* LineReader::end_of_line() const {
   const std::string_view text(at_, static_cast<std::size_t>(end_ - at_));
-  std::size_t end = std::string_view::npos;
   if (file_.format == ReviewFormat::kCsv) {
-    end = end_of_csv_line(text);
-    const bool may_be_closed = !over_ && text.size() <= kMostLineBytes;
-    if (end == std::string_view::npos && may_be_closed) return nullptr;
+    const std::string_view longest = text.substr(0, kMostLineBytes + 1);
+    const std::size_t end = end_of_csv_line(longest);
+    if (end == longest.size()) return nullptr;
+    if (end != std::string_view::npos) return at_ + end;
+    if (!over_ && text.size() <= kMostLineBytes) return nullptr;  // it may be closed yet
   }
-  if (end == std::string_view::npos) end = text.find('\n');
-  return end >= text.size() ? nullptr : at_ + end;
+  const std::size_t end = text.find('\n');
+  return end == std::string_view::npos ? nullptr : at_ + end;
 }
 
 // Moves what is left to the front and reads behind it. False: there is nothing more.
@@ -164,13 +166,19 @@ bool LineReader::fill() {
 
 void LineReader::skip_long_line() {
   ++too_long_;
+  at_ += kMostLineBytes;  // it does not end before
   const char* found = nullptr;
-  do {
+  while ((found = static_cast<const char*>(
+              std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_)))) == nullptr) {
     at_ = end_;
     if (!fill()) return;
-    found = static_cast<const char*>(std::memchr(at_, '\n', static_cast<std::size_t>(end_ - at_)));
-  } while (found == nullptr);
+  }
   at_ = found + 1;
+}
+
+void LineReader::skip_byte_order_mark() {
+  const std::string_view text(at_, static_cast<std::size_t>(end_ - at_));
+  if (text.starts_with(kByteOrderMark)) at_ += kByteOrderMark.size();
 }
 
 }  // namespace paceline

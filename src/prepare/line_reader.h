@@ -16,12 +16,6 @@
 
 namespace paceline {
 
-// What some programs begin a file of UTF-8 with.
-inline std::string_view without_byte_order_mark(std::string_view first_line) {
-  constexpr std::string_view kMark = "\xEF\xBB\xBF";
-  return first_line.starts_with(kMark) ? first_line.substr(kMark.size()) : first_line;
-}
-
 class LineReader {
  public:
   static constexpr std::size_t kPadding = 64;
@@ -47,6 +41,7 @@ class LineReader {
   const char* end_of_line() const;  // of the one at at_; null: it is not there yet
   bool fill();
   void skip_long_line();
+  void skip_byte_order_mark();
 
   const InputFile& file_;
   Portion portion_;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "data/gzip.h"
 #include "data/zstd.h"
+#include "prepare/columns.h"
 
 namespace paceline {
 namespace {
@@ -52,9 +53,9 @@ std::size_t PipedText::from_pipe(std::span<std::byte> into) {
   constexpr int kLookMilliseconds = 100;
   pollfd input{file_, POLLIN, 0};
   while (true) {
-    do {
-      throw_if_stopped(stop_);
-    } while (::poll(&input, 1, kLookMilliseconds) == 0);
+    throw_if_stopped(stop_);
+    const int ready = ::poll(&input, 1, kLookMilliseconds);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     const ssize_t got = ::read(file_, into.data(), into.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw DataError("cannot read {}: {}", kName, errno_text(errno));
@@ -70,16 +71,20 @@ std::size_t PipedText::stored(std::span<std::byte> into) {
   return bytes;
 }
 
-std::string_view PipedText::first_line() {
+std::string_view PipedText::first_line(bool csv) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   std::array<std::byte, 4096> some{};
   while (true) {
-    const std::size_t begin = start_.find_first_not_of(" \t\r\n");
-    const std::size_t end = start_.find('\n', begin);
-    const std::size_t got = end != std::string::npos || start_.size() >= kMost ? 0 : text_(some);
+    std::string_view text = start_;
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
+    const std::size_t end = csv ? end_of_csv_line(text) : std::min(text.find('\n'), text.size());
+    const bool there = end < text.size() || start_.size() >= kMost;
+    const std::size_t got = there ? 0 : text_(some);
     if (got == 0) {
-      return begin == std::string::npos ? std::string_view()
-                                        : std::string_view(start_).substr(begin, end - begin);
+      text = text.substr(0, end);
+      if (text.ends_with('\r')) text.remove_suffix(1);
+      return text;
     }
     start_.append(reinterpret_cast<const char*>(some.data()), got);
   }

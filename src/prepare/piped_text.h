@@ -14,15 +14,19 @@
 
 namespace paceline {
 
+// What some programs begin a file of UTF-8 with.
+inline constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
 class PipedText {
  public:
   PipedText(int file, const StopFlag& stop);  // `file` stays open
   PipedText(const PipedText&) = delete;
   PipedText& operator=(const PipedText&) = delete;
 
-  // Without its end, or as much as there is of a very long one. Before read(), which gives it
-  // again; valid until then.
-  std::string_view first_line();
+  // The first that is not blank, without its end, what is blank before it and a byte order mark, or
+  // as much as there is of a very long one. In CSV it may hold line ends between quotes. Before
+  // read(), which gives it again; valid until the next call.
+  std::string_view first_line(bool csv = false);
 
   // Fills as much of `into` as there is: less than its size only at the end.
   std::size_t read(std::span<std::byte> into);

@@ -264,7 +264,7 @@ Json prepare_reviews(const PrepareOptions& wanted, Fleet& fleet, const StopFlag&
                      const PrepareNews& news) {
   PrepareOptions options = wanted;
   if (options.threads == 0) {
-    options.threads = threads_for(options.memory, cores_of_process(fleet));
+    options.threads = threads_for(options, cores_of_process(fleet));
   }
   allow_open_files();
   try {

@@ -36,8 +36,8 @@ struct PrepareOptions {
   bool fresh = false;  // what an earlier run has left is thrown away
 };
 
-// As many threads as there are cores, or as find room in so much memory.
-unsigned threads_for(std::uint64_t memory, unsigned cores);
+// As many threads as there are cores, or as find room in the memory.
+unsigned threads_for(const PrepareOptions& options, unsigned cores);
 
 // Returns what was counted on the way, in every process of the fleet. Throws
 // ConfigError, DataError, or Interrupted when `stop` was set; with several processes SharedError.

@@ -53,10 +53,11 @@ bool WorkFolder::Lock::still_there() const {
 
 WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, Earlier earlier)
     : path_(path) {
-  do {
+  for (int tries = 0; tries < 100 && !(lock_ && lock_->still_there()); ++tries) {
+    lock_.reset();
     fs::create_directories(path_);
     lock_ = std::make_unique<Lock>(path_ / "lock");
-  } while (!lock_->still_there());
+  }
   manifest_ = read_done(path_ / "manifest.json");
   if (!manifest_.is_null() && earlier != Earlier::kDiscard) {
     const std::string others = differences(manifest_.value("made_of", nlohmann::json()), made_of);

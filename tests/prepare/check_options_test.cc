@@ -31,6 +31,14 @@ TEST_F(PrepareTest, AnOutputBehindALinkIsReplacedThere) {
   EXPECT_EQ(read_text(dir_ / "target.h5").substr(1, 3), "HDF");
 }
 
+TEST_F(PrepareTest, AnOutputBehindALinkThatLeadsNowhereIsMadeThere) {
+  options_.output = dir_ / "link.h5";
+  fs::create_symlink("target.h5", options_.output);
+  prepare({make("r.json", as_json(made_up(100)))});
+  EXPECT_TRUE(fs::is_symlink(options_.output));
+  EXPECT_TRUE(fs::is_regular_file(dir_ / "target.h5"));
+}
+
 TEST_F(PrepareTest, AnOutputThatIsNoFileIsLeftAlone) {
   options_.inputs = {make("r.json", as_json(made_up(100))).string()};
   options_.output = dir_ / "pipe";
@@ -39,6 +47,8 @@ TEST_F(PrepareTest, AnOutputThatIsNoFileIsLeftAlone) {
   EXPECT_TRUE(fs::is_fifo(options_.output));
   options_.format = PrepareFormat::kTsv;
   options_.output = "/dev/null";
+  EXPECT_THAT(refusal(), HasSubstr("--work-dir"));
+  options_.work_dir = dir_ / "work";
   EXPECT_EQ(prepare()["output_bytes"], 0);
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
@@ -57,6 +67,9 @@ TEST_F(PrepareTest, AGivenVocabularyHasItsLimits) {
   options_.settings.words = {std::string(300, 'x')};
   EXPECT_THAT(refusal(), HasSubstr("more than 256 bytes"));
   options_.settings.words.clear();
+  options_.settings.vocabulary = 1'000'000;
+  options_.memory = 400'000'000;
+  EXPECT_EQ(threads_for(options_, 8), 1U);
   options_.settings.vocabulary = 5'000'000;
   EXPECT_THAT(refusal(), HasSubstr("vocabulary"));
 }

@@ -73,6 +73,23 @@ TEST_F(InputTest, EachColumnIsFoundByItself) {
   EXPECT_EQ(rating.rating_column, 0U);
 }
 
+// What stands in the first line may look like one of the numbers.
+TEST_F(InputTest, NumbersAreNoNames) {
+  for (const char* first : {"1", "2", "3"}) {
+    const InputFile file = one(std::string(first) + ",fine\n5,good\n", {"2", "1"});
+    EXPECT_FALSE(file.header);
+    EXPECT_EQ(file.text_column, 1U);
+    EXPECT_EQ(file.rating_column, 0U);
+  }
+}
+
+TEST_F(InputTest, NamesMayHoldLineEnds) {
+  const InputFile file = one("\"Review\nTitle\",rating,text\nx,5,fine\n");
+  EXPECT_TRUE(file.header);
+  EXPECT_EQ(file.rating_column, 1U);
+  EXPECT_EQ(file.text_column, 2U);
+}
+
 // Of columns with names nothing is guessed.
 TEST_F(InputTest, NamesThatAreNotKnownAreAskedFor) {
   const auto sentence = [this](const std::string& text, const ReviewFields& fields) {

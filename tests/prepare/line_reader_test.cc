@@ -70,6 +70,36 @@ TEST_F(LineReaderTest, AQuoteThatIsNeverClosedIsThatOfOneLine) {
   EXPECT_EQ(all.back(), "5,\"a\nb\"");
 }
 
+// Also when the next quote comes behind the longest line, and when the buffer ends with the file.
+TEST_F(LineReaderTest, AQuoteThatIsClosedTooLateIsThatOfOneLine) {
+  const std::string line = "5,what others have said of it\n";
+  std::string text = "1,\"open\n";
+  while (text.size() < LineReader::kMostLineBytes + 1'000'000) text += line;
+  const InputFile late = file_of(text + "5,\"closed\"\n" + line, ReviewFormat::kCsv);
+  EXPECT_EQ(lines_of(late, {0, 0, late.bytes}).size(), 3 + (text.size() - 8) / line.size());
+  constexpr std::size_t kBuffer = std::size_t{1} << 20;
+  std::string whole = "1,\"open\n";
+  while (whole.size() + line.size() <= kBuffer) whole += line;
+  const std::size_t lines = 1 + (whole.size() - 8) / line.size();
+  whole.append(kBuffer - whole.size(), '\n');
+  const InputFile exact = file_of(whole, ReviewFormat::kCsv);
+  EXPECT_EQ(lines_of(exact, {0, 0, exact.bytes}).size(), lines);
+}
+
+TEST_F(LineReaderTest, AfterALongLineTheNextOnesAreThere) {
+  const std::string text =
+      "5," + std::string(LineReader::kMostLineBytes, 'x') + "\n5,fine\n5,good\n";
+  for (const ReviewFormat format : {ReviewFormat::kCsv, ReviewFormat::kTsv}) {
+    const InputFile file = file_of(text, format);
+    EXPECT_THAT(lines_of(file, {0, 0, file.bytes}), ElementsAre("5,fine", "5,good"));
+  }
+}
+
+TEST_F(LineReaderTest, AMarkBeforeAQuoteIsNoPartOfTheColumn) {
+  const InputFile file = file_of("\xEF\xBB\xBF\"good\nbook\",5\n", ReviewFormat::kCsv);
+  EXPECT_THAT(lines_of(file, {0, 0, file.bytes}), ElementsAre("\"good\nbook\",5"));
+}
+
 TEST_F(LineReaderTest, EveryLineIsInOnePortion) {
   std::string text;
   std::vector<std::string> all;

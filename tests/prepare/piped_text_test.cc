@@ -92,6 +92,15 @@ TEST(PipedTextTest, MayBeginWithBlankLines) {
   EXPECT_EQ(rest_of(text), "\n \r\n\n5,fine\n");
 }
 
+TEST(PipedTextTest, MayBeginWithAMarkAndQuotes) {
+  const std::string content = "\xEF\xBB\xBF\n\"a\nb\",text\r\nfine\n";
+  const Pipe pipe(content);
+  PipedText text(pipe.end(), kGoOn);
+  EXPECT_EQ(text.first_line(), "\"a");
+  EXPECT_EQ(text.first_line(true), "\"a\nb\",text");
+  EXPECT_EQ(rest_of(text), content);
+}
+
 TEST(PipedTextTest, MayBeShortOrEmpty) {
   for (const std::string content : {"", "5", "ab", "abc\n"}) {
     const Pipe pipe(content);

@@ -111,7 +111,7 @@ std::string length_plot(const std::vector<std::uint64_t>& lengths) {
   return text;
 }
 
-void show_summary(const nlohmann::json& s, const Session& session) {
+void show_summary(const nlohmann::json& s, const Session& session, std::ostream& out) {
   std::vector<std::vector<std::string>> rows;
   const auto count = [](const nlohmann::json& number) { return format_count(number); };
   const auto row = [&](const std::string& name, const std::string& value) {
@@ -147,12 +147,12 @@ void show_summary(const nlohmann::json& s, const Session& session) {
       fmt::format("{}, {}", s["output"].get<std::string>(), format_bytes(s["output_bytes"])));
   if (s.contains("content_checksum")) row("content", s["content_checksum"]);
   row("took", format_duration(from_seconds(took)));
-  session.out << format_table(rows, session.environment.columns) << "\n  words of a review\n"
-              << length_plot(s["lengths"].get<std::vector<std::uint64_t>>());
+  out << format_table(rows, session.environment.columns) << "\n  words of a review\n"
+      << length_plot(s["lengths"].get<std::vector<std::uint64_t>>());
   double rejected = 0;
   for (const auto& [reason, number] : s["rejected"].items()) rejected += number.get<double>();
   if (2 * rejected > taken) {
-    session.out << "\nmost lines were left out: see --input-format, --text-field, --rating-field\n";
+    out << "\nmost lines were left out: see --input-format, --text-field, --rating-field\n";
   }
 }
 
@@ -324,7 +324,9 @@ void run_with(Fleet& fleet, const PrepareReviewsOptions& options, const Session&
   if (options.json) {
     session.out << summary.dump() << "\n";
   } else {
-    show_summary(summary, session);
+    // Not into what may be the output itself.
+    const bool apart = !std::filesystem::is_regular_file(prepare.output);
+    show_summary(summary, session, apart ? session.err : session.out);
   }
 }
 
