@@ -100,7 +100,19 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail("write", errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
+    written_ += static_cast<std::uint64_t>(written);
   }
+}
+
+// Where the system cannot do so, commit() does it all.
+void AtomicFile::settle() {
+  constexpr std::uint64_t kWorthIt = std::uint64_t{16} << 20;
+  if (written_ - settling_ < kWorthIt) return;
+  const auto before = static_cast<off64_t>(settling_);
+  if (before > 0) ::sync_file_range(file_, 0, before, SYNC_FILE_RANGE_WAIT_BEFORE);
+  ::sync_file_range(file_, before, static_cast<off64_t>(written_ - settling_),
+                    SYNC_FILE_RANGE_WRITE);
+  settling_ = written_;
 }
 
 void AtomicFile::write(std::string_view text) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -32,6 +33,9 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text);
+  // Waits until what was written before the last call is on the disk, and begins with the rest. So
+  // commit() is short on a slow disk, and a large file is seen to grow.
+  void settle();
   // What can be made again, and has checksums, need not be on the disk before it is used.
   enum class Durable { kNow, kLater };
   void commit(Durable durable = Durable::kNow);
@@ -43,6 +47,8 @@ class AtomicFile {
   std::filesystem::path partial_;
   int file_ = -1;
   bool in_place_ = false;
+  std::uint64_t written_ = 0;
+  std::uint64_t settling_ = 0;  // bytes that were written at the last settle()
 };
 
 void write_atomically(const std::filesystem::path& path, std::string_view text);

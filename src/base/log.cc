@@ -1,9 +1,11 @@
 #include "base/log.h"
 
+#include <spdlog/async.h>
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
 #include "base/error.h"
+#include "base/signals.h"
 
 namespace paceline {
 
@@ -22,7 +24,12 @@ void start_logging(const std::string& role, const std::filesystem::path& path,
     } else {
       sink = std::make_shared<spdlog::sinks::basic_file_sink_mt>(path.string());
     }
-    auto logger = std::make_shared<spdlog::logger>(role, std::move(sink));
+    constexpr std::size_t kLines = 8192;
+    const SignalsHeld held;
+    spdlog::init_thread_pool(kLines, 1);
+    auto logger =
+        std::make_shared<spdlog::async_logger>(role, std::move(sink), spdlog::thread_pool(),
+                                               spdlog::async_overflow_policy::overrun_oldest);
     logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %n %l: %v");
     logger->set_level(threshold);
     logger->flush_on(spdlog::level::info);
@@ -30,6 +37,11 @@ void start_logging(const std::string& role, const std::filesystem::path& path,
   } catch (const spdlog::spdlog_ex& error) {
     throw DataError("cannot open the log: {}", error.what());
   }
+}
+
+void stop_logging() {
+  spdlog::set_default_logger(nullptr);
+  spdlog::details::registry::instance().set_tp(nullptr);
 }
 
 }  // namespace paceline

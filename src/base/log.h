@@ -9,9 +9,13 @@
 namespace paceline {
 
 // Sends the log of this process to `path` (or to standard error when empty), with the
-// role's name on each line. Throws DataError when the file cannot be opened, ConfigError
-// when there is no such level.
+// role's name on each line. A thread of spdlog's writes, so that a disk that stalls stops nobody;
+// when it falls far behind, the oldest lines are lost. Throws DataError when the file cannot be
+// opened, ConfigError when there is no such level.
 void start_logging(const std::string& role, const std::filesystem::path& path,
                    const std::string& level = "info");
+
+// Writes what is left and forgets the log; the end of the process does so, too.
+void stop_logging();
 
 }  // namespace paceline

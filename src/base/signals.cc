@@ -17,6 +17,16 @@ sigset_t set_of(std::initializer_list<int> signals) {
 
 }  // namespace
 
+SignalsHeld::SignalsHeld() {
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+SignalsHeld::~SignalsHeld() {
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 void block_signals(std::initializer_list<int> signals) {
   const sigset_t set = set_of(signals);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);

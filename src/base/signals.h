@@ -1,6 +1,7 @@
 // Signals as ordinary calls: a thread waits for them, so the callback may do anything.
 #pragma once
 
+#include <csignal>
 #include <functional>
 #include <initializer_list>
 #include <memory>
@@ -10,6 +11,19 @@ namespace paceline {
 // Blocks the signals in the calling thread and in those it starts later. To be called
 // before any thread that must not be hit is started.
 void block_signals(std::initializer_list<int> signals);
+
+// While it lives, the calling thread and those that it starts get no signals: a thread that serves
+// a library or a file must not be the one that a signal ends the process by.
+class SignalsHeld {
+ public:
+  SignalsHeld();
+  ~SignalsHeld();
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 // Blocks the signals likewise and calls `caught` from a thread of its own for each that
 // arrives.

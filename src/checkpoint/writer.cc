@@ -82,6 +82,7 @@ void write_checkpoint(const fs::path& path, const CheckpointInfo& info, const Fi
     fill_block(fill, info.layout.size, part, numbers);
     checksums.push_back(format::checksum(std::as_bytes(numbers)));
     file.write(std::as_bytes(numbers));
+    file.settle();
   }
   const auto table = std::as_bytes(std::span(checksums));
   const std::uint64_t table_checksum = format::checksum(table);

@@ -193,7 +193,7 @@ std::vector<Setting> process_settings() {
       boolean("insecure", FIELD(insecure), "allow addresses other than loopback"),
       duration("heartbeat", FIELD(heartbeat), "how often a role says that it lives", 1ms),
       duration("member-timeout", FIELD(member_timeout), "silence after which a role is dead", 1ms),
-      duration("deadline", FIELD(deadline), "no wait is longer than this", 1ms),
+      duration("deadline", FIELD(deadline), "a role that hangs for so long is ended", 1ms),
       duration("start-timeout", FIELD(start_timeout), "time for all roles to register", 1ms),
       duration("spin", FIELD(spin), "polling before a wait blocks; none in workers of large models",
                0ms),

@@ -46,7 +46,7 @@ std::vector<std::uint32_t> ChiefCore::live(Role role) const {
 std::vector<wire::ServerAt> ChiefCore::servers() const {
   std::vector<wire::ServerAt> servers;
   for (const auto& [incarnation, member] : members_) {
-    if (member.role != Role::kServer) continue;
+    if (member.role != Role::kServer || !member.live) continue;
     servers.emplace_back().set_name(member.name);
     servers.back().set_address(member.address);
   }
@@ -59,6 +59,7 @@ const ClusterMember* ChiefCore::member(std::uint32_t incarnation) const {
 }
 
 std::string ChiefCore::unwelcome(Role role) const {
+  if (role == Role::kServer && heir_ != 0 && live(role).empty() && !finished_) return {};
   if (stopping_ || finished_) return "the run is ending";
   if (role == Role::kServer && live(role).size() >= options_.servers) {
     return "the run has all its servers";
@@ -88,6 +89,8 @@ const ChiefCore::Actions& ChiefCore::registered(Role role, const std::string& na
   send(incarnation, reply);
   if (!started_) {
     begin_if_ready();
+  } else if (role == Role::kServer) {
+    begin_with_heir(incarnation);
   } else if (role == Role::kWorker && !stopping_ && !finished_) {
     actions_.push_back(Notice{name + " joins"});
     if (options_.mode == Mode::kSync) {
@@ -144,57 +147,6 @@ void ChiefCore::begin(ClusterMember& member, std::uint64_t version, wire::Plan p
   send(member.incarnation, begin);
 }
 
-const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::string& reason) {
-  actions_.clear();
-  const auto found = members_.find(incarnation);
-  if (found == members_.end() || !found->second.live) return actions_;
-  ClusterMember& member = found->second;
-  member.live = false;
-  if (finished_) return actions_;
-  const std::string what = member.name + " is lost: " + reason;
-  if (!started_ && !stopping_) {
-    end_early(what + ", before the run began", ExitCode::kCommunication);
-  } else if (member.role == Role::kServer) {
-    if (!diverged()) {  // which is the better reason
-      stop_reason_ = what + "; its parameters are gone";
-      stop_code_ = ExitCode::kCommunication;
-    }
-    send_all(Role::kWorker, failure());  // so that they know why they may go
-    finish();
-  } else if (member.role == Role::kEvaluator && !stopping_) {
-    actions_.push_back(Notice{what + "; the run goes on without testing", true});
-    for (const auto& [version, epoch] : std::map(epochs_)) {
-      if (epoch.evaluated || !epoch.announced) continue;
-      epochs_[version].evaluated = true;
-      actions_.push_back(EpochUntested{epoch.number, version});
-      settle_epoch(version);
-    }
-  } else if (member.role == Role::kWorker && !stopping_) {
-    actions_.push_back(Notice{what, true});
-    if (all_leased_and_done()) {
-      finish_if_done();
-    } else {
-      lost_worker(incarnation, what);
-    }
-  } else if (member.role == Role::kWorker) {
-    stop_servers_if_quiet();
-  }
-  return actions_;
-}
-
-void ChiefCore::lost_worker(std::uint32_t worker, const std::string& reason) {
-  if (!options_.elastic) return end_early(reason, ExitCode::kCommunication);
-  if (live(Role::kWorker).empty()) {
-    return end_early("no worker is left; " + reason, ExitCode::kCommunication);
-  }
-  if (options_.mode == Mode::kSync) return start_replan({worker});
-  wire::Fence fence;
-  fence.add_dead(worker);
-  send_all(Role::kServer, fence);
-  leases_.give_back(worker);
-  lease_all();
-}
-
 // ---- leases (async, ssp) ---------------------------------------------------------------
 
 void ChiefCore::lease_to(std::uint32_t worker) {
@@ -246,6 +198,11 @@ bool ChiefCore::all_leased_and_done() const {
          leases_.drained();
 }
 
+// As far as is known: servers may be further than they have told.
+bool ChiefCore::all_steps_done() const {
+  return options_.mode == Mode::kSync && watermark_ >= options_.last_version;
+}
+
 // ---- progress --------------------------------------------------------------------------
 
 std::uint64_t ChiefCore::examples_done() const {
@@ -275,8 +232,10 @@ void ChiefCore::epoch_pinned(std::uint64_t version, std::uint32_t server) {
   actions_.push_back(EpochTrained{epoch.number, version});
   auto evaluators = live(Role::kEvaluator);
   std::erase_if(evaluators, [&](std::uint32_t one) { return !members_.at(one).begun; });
-  epoch.evaluated = evaluators.empty();
-  if (evaluators.empty()) {
+  if (epoch.evaluated) {
+    // by what was read before its keeper was lost
+  } else if (evaluators.empty()) {
+    epoch.evaluated = true;
     actions_.push_back(EpochUntested{epoch.number, version});
   } else {
     wire::Evaluate evaluate;
@@ -285,7 +244,8 @@ void ChiefCore::epoch_pinned(std::uint64_t version, std::uint32_t server) {
     send(evaluators[epoch.number % evaluators.size()], evaluate);
   }
   const std::uint64_t every = options_.checkpoint_every;
-  epoch.saved = version != options_.last_version && (every == 0 || (epoch.number + 1) % every != 0);
+  epoch.saved = epoch.saved || (version != options_.last_version &&
+                                (every == 0 || (epoch.number + 1) % every != 0));
   if (!epoch.saved) actions_.push_back(SaveCheckpoint{version, true});
   open_next_epoch();
   settle_epoch(version);
@@ -320,6 +280,11 @@ void ChiefCore::settle_epoch(std::uint64_t version) {
 void ChiefCore::finish_if_done() {
   if (stopping_ || watermark_ < options_.last_version || !epochs_.empty()) return;
   if (options_.mode == Mode::kSync || all_quiet()) finish();
+}
+
+bool ChiefCore::awaits_test(std::uint64_t version) const {
+  const auto found = epochs_.find(version);
+  return found != epochs_.end() && !found->second.evaluated;
 }
 
 const ChiefCore::Actions& ChiefCore::evaluated(const wire::Evaluated& evaluated) {

@@ -11,7 +11,11 @@
 // touched. Shares of the lost worker in steps that are begun but not complete everywhere
 // go, whole, to one survivor each.
 //
-// chief_plans.cc has the plans, chief_end.cc the ways a run ends, chief_core.cc the rest.
+// A ring has no servers; one of its workers keeps versions, and counts as one. When that worker is
+// lost, another is asked to KEEP what it holds: the last version, so that it is tested and saved.
+//
+// chief_plans.cc has the plans, chief_losses.cc lost members, chief_end.cc the ways a run ends,
+// chief_core.cc the rest.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +49,10 @@ struct ClusterMember {
 };
 
 // What the driver must do, in order.
-using ChiefMessage = std::variant<wire::Registered, wire::Setup, wire::Begin, wire::Fence,
-                                  wire::Prepare, wire::Plan, wire::Lease, wire::Verdict, wire::Pin,
-                                  wire::Unpin, wire::Evaluate, wire::Stop, wire::Goodbye>;
+using ChiefMessage =
+    std::variant<wire::Registered, wire::Setup, wire::Begin, wire::Fence, wire::Prepare, wire::Plan,
+                 wire::Lease, wire::Verdict, wire::Pin, wire::Unpin, wire::Keep, wire::Evaluate,
+                 wire::Stop, wire::Goodbye>;
 struct SendToMember {
   std::uint32_t incarnation;
   ChiefMessage message;
@@ -95,7 +100,7 @@ class ChiefCore {
     std::string checkpoint;          // path the servers start from; empty: fresh
     std::uint64_t lease_block = 16;
     std::uint64_t checkpoint_every = 1;  // epochs; 0: only at the end
-    bool elastic = true;                 // workers may come and go
+    bool elastic = true;                 // workers may come and go; else they are a ring
     std::size_t most_pins = kMostPins;   // async: epochs that wait for their test or their save
   };
   explicit ChiefCore(const Options& options);
@@ -117,8 +122,8 @@ class ChiefCore {
   const Actions& fail(const std::string& reason, ExitCode code);
   const Actions& stopped(std::uint32_t server, const wire::Stopped& stopped);
   const Actions& quiet(std::uint32_t worker);  // it has finished what it had begun
-  // Called now and then while it is stopping: first workers are not waited for any longer,
-  // then servers.
+  // While it is stopping and nobody gets on: first workers are not waited for any longer, then
+  // servers.
   const Actions& hurry();
 
   std::uint64_t watermark() const { return watermark_; }
@@ -128,7 +133,10 @@ class ChiefCore {
   const RangeSet& leases_done() const { return leases_.done(); }
   bool started() const { return started_; }
   bool stopping() const { return stopping_; }
-  std::vector<wire::ServerAt> servers() const;  // by index
+  std::vector<wire::ServerAt> servers() const;  // that live, by index
+  bool awaits_test(std::uint64_t version) const;
+  // Whom the end of a run that is stopping waits for: "worker0, worker1", or "the checkpoint".
+  std::string waited_for() const;
   // Why another member of this role cannot take part; empty: it can.
   std::string unwelcome(Role role) const;
   // Who owes which tiles of `step`: for messages to people.
@@ -140,6 +148,7 @@ class ChiefCore {
     std::set<std::uint32_t> dead;
     std::map<std::uint32_t, wire::Fenced> fenced;     // by server
     std::map<std::uint32_t, std::uint64_t> prepared;  // by worker
+    std::string reason;                               // why the last worker is gone
   };
   struct Epoch {  // that is trained but not yet tested and saved
     std::uint64_t number;
@@ -155,6 +164,9 @@ class ChiefCore {
   void begin_if_ready();
   void begin(ClusterMember& member, std::uint64_t version, wire::Plan plan);
   void lost_worker(std::uint32_t worker, const std::string& reason);
+  void lost_server(const std::string& reason);
+  void ask_to_keep();
+  void begin_with_heir(std::uint32_t keeper);
   void start_replan(std::set<std::uint32_t> dead);
   void finish_replan_if_ready();
   std::vector<std::uint32_t> heirs() const;
@@ -163,6 +175,7 @@ class ChiefCore {
   void lease_all();
   void cut_if_drained();
   bool all_leased_and_done() const;
+  bool all_steps_done() const;
   void finish_if_done();
   void epoch_pinned(std::uint64_t version, std::uint32_t server);
   void open_next_epoch();
@@ -204,11 +217,11 @@ class ChiefCore {
   std::string stop_reason_;
   ExitCode stop_code_ = ExitCode::kOk;
   bool servers_told_ = false;                       // to stop
-  bool hurried_ = false;                            // since then
   std::set<std::uint32_t> quiet_;                   // workers
   std::map<std::uint32_t, wire::Stopped> stopped_;  // by server
   std::optional<std::uint64_t> saving_;             // the version that is saved at the end
   std::uint64_t last_saved_ = 0;
+  std::uint32_t heir_ = 0;  // of a ring: the worker that is to keep versions; 0: none was asked
 };
 
 }  // namespace paceline

@@ -87,18 +87,24 @@ const ChiefCore::Actions& ChiefCore::hurry() {
     stop_servers();
     return actions_;
   }
-  if (!std::exchange(hurried_, true)) return actions_;
-  std::vector<std::string> silent;
-  for (const std::uint32_t server : live(Role::kServer)) {
-    if (!stopped_.contains(server)) silent.push_back(members_.at(server).name);
-  }
   actions_.push_back(
       Notice{fmt::format("{} does not say where it stopped; the last checkpoint is that of version "
                          "{}",
-                         join(silent, ", "), last_saved_),
+                         waited_for(), last_saved_),
              true});
   finish();
   return actions_;
+}
+
+std::string ChiefCore::waited_for() const {
+  std::vector<std::string> names;
+  for (const std::uint32_t worker : live(Role::kWorker)) {
+    if (!servers_told_ && !quiet_.contains(worker)) names.push_back(members_.at(worker).name);
+  }
+  for (const std::uint32_t server : live(Role::kServer)) {
+    if (servers_told_ && !stopped_.contains(server)) names.push_back(members_.at(server).name);
+  }
+  return names.empty() ? "the checkpoint" : join(names, ", ");
 }
 
 const ChiefCore::Actions& ChiefCore::stopped(std::uint32_t server, const wire::Stopped& stopped) {

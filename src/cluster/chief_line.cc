@@ -44,6 +44,7 @@ void ChiefLine::start() {
     beat();
     look_after_chief();
   });
+  beat();
   for (const ChiefWord& word : std::exchange(early_, {})) events_.told(word.type, word.meta);
 }
 

@@ -1,5 +1,6 @@
 // ChiefCore's plans: who computes what in synchronous mode, and how that changes.
 #include <algorithm>
+#include <utility>
 
 #include "base/text.h"
 #include "cluster/chief_core.h"
@@ -23,7 +24,7 @@ wire::Plan ChiefCore::make_plan(std::uint64_t start) {
 
 void ChiefCore::start_replan(std::set<std::uint32_t> dead) {
   if (replan_) dead.insert(replan_->dead.begin(), replan_->dead.end());
-  replan_ = Replan{++epoch_, std::move(dead), {}, {}};
+  replan_ = Replan{++epoch_, std::move(dead), {}, {}, {}};
   wire::Fence fence;
   fence.set_number(replan_->epoch);
   for (const std::uint32_t worker : replan_->dead) fence.add_dead(worker);
@@ -71,6 +72,11 @@ void ChiefCore::finish_replan_if_ready() {
     const auto found = replan_->prepared.find(worker);
     if (found == replan_->prepared.end()) return;
     start = std::max(start, found->second);
+  }
+  if (live(Role::kWorker).empty()) {
+    const Replan last = *std::exchange(replan_, std::nullopt);
+    if (open >= options_.last_version) return finish_if_done();
+    return end_early("no worker is left; " + last.reason, ExitCode::kCommunication);
   }
   const auto adopted = owners_.reassign({open, std::max(open, start)}, replan_->dead, heirs());
   const wire::Plan plan = make_plan(start);

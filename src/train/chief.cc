@@ -17,10 +17,12 @@
 namespace paceline {
 namespace {
 
-// A run that is stopped is over soon, whoever is silent: this long for workers to finish
-// what they have begun (async), once or twice as long for servers to say where they are.
-constexpr Duration kPatience = std::chrono::milliseconds(600);
-constexpr Duration kGoodbyes = std::chrono::milliseconds(300);  // and for all to leave
+// For our own line to a server to end after the saver's has.
+constexpr Duration kSameNews = std::chrono::milliseconds(600);
+// For all to leave a run that was stopped.
+constexpr Duration kGoodbyes = std::chrono::milliseconds(300);
+// Who asks a run to stop is told after this long what it still waits for.
+constexpr Duration kSilentStop = std::chrono::seconds(1);
 
 Role role_of(const std::string& text) {
   if (text == "server") return Role::kServer;
@@ -49,6 +51,7 @@ struct TypeOf {
   wire::Type operator()(const wire::Verdict&) const { return wire::VERDICT; }
   wire::Type operator()(const wire::Pin&) const { return wire::PIN; }
   wire::Type operator()(const wire::Unpin&) const { return wire::UNPIN; }
+  wire::Type operator()(const wire::Keep&) const { return wire::KEEP; }
   wire::Type operator()(const wire::Evaluate&) const { return wire::EVALUATE; }
   wire::Type operator()(const wire::Stop&) const { return wire::STOP; }
   wire::Type operator()(const wire::Goodbye&) const { return wire::GOODBYE; }
@@ -59,8 +62,10 @@ struct TypeOf {
 Chief::Chief(const RoleContext& role, const Address& address)
     : role_(role),
       parts_(make_parts(role.config)),
+      saved_as_(checkpoint_info(role.config, parts_, 0)),
       loop_(Duration::zero()),
-      journal_(role.config, parts_.grid, role.status_fd) {
+      journal_(role.config, parts_.grid, role.status_fd),
+      watch_(role.config.deadline, Clock::now()) {
   const RunConfig& config = role_.config;
   ChiefCore::Options options;
   options.mode = config.mode;
@@ -112,7 +117,9 @@ void Chief::run() {
   checks_ = loop_.every(role_.config.heartbeat, [this] {
     journal_.flush();
     look_after_members();
-    look_for_stalls();
+    if (ended_) return;
+    drop_stuck_members();
+    core_->started() ? look_for_stalls() : look_for_latecomers();
   });
   loop_.run();
   saver_.reset();
@@ -133,6 +140,12 @@ void Chief::interrupt() {
     if (ended_) return loop_.stop();  // nobody needs to be waited for
     journal_.stopping();
     carry_out(core_->stop("interrupted"));
+    still_stopping_ = loop_.after(kSilentStop, [this] {
+      if (ended_) return;
+      journal_.notice(
+          fmt::format("stopping: waiting for {}. Ctrl-C again ends the run without saving",
+                      core_->waited_for()));
+    });
   });
 }
 
@@ -173,6 +186,7 @@ void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
     if (!before && core_->started()) {
       journal_.begun(core_->examples_done());
       progressed_ = Clock::now();
+      watch_.got_on(progressed_);
     }
     carry_out(actions);
   } else if (type == wire::COMPLETE) {
@@ -188,7 +202,8 @@ void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
     carry_out(core_->scalars(member, parsed<wire::Scalars>(meta)));
   } else if (type == wire::EVALUATED) {
     const auto evaluated = parsed<wire::Evaluated>(meta);
-    journal_.evaluated(evaluated);
+    watch_.got_on(Clock::now());
+    if (core_->awaits_test(evaluated.version())) journal_.evaluated(evaluated);
     carry_out(core_->evaluated(evaluated));
   } else if (type == wire::WORKER_EPOCH) {
     journal_.worker_epoch(line.who.name(), parsed<wire::WorkerEpoch>(meta));
@@ -225,6 +240,7 @@ void Chief::heard(MemberLine& line, const wire::Heartbeat& beat) {
     carry_out(core_->quiet(line.incarnation));
   }
   line.figures = beat;
+  watch_.heard(line.incarnation, beat, Clock::now());
   journal_.add_unreadable(Split::kTest, beat.unreadable_tests());
   try {
     expect_few_unreadable(journal_.add_unreadable(Split::kTrain, beat.unreadable()), parts_.data);
@@ -248,28 +264,11 @@ void Chief::closed(MemberLine& line, const std::string& reason) {
 }
 
 void Chief::lost(MemberLine& line, const std::string& reason) {
+  watch_.forget(line.incarnation);
   if (!ended_) {
     carry_out(core_->lost(line.incarnation, reason));
   } else if (all_gone()) {
     loop_.stop();
-  }
-}
-
-void Chief::look_after_members() {
-  const TimePoint now = Clock::now();
-  // Then it was this process that did not run.
-  const bool slept = now - std::exchange(looked_, now) > role_.config.member_timeout / 2;
-  if (slept) opened_ = progressed_ = now;
-  for (const auto& line : std::vector(lines_)) {
-    if (slept) line->heard = now;
-    const ClusterMember* member = core_->member(line->incarnation);
-    if (member == nullptr || !member->live) continue;
-    const Duration silence = now - line->heard;
-    if (silence < role_.config.member_timeout) continue;
-    const std::string reason =
-        fmt::format("nothing heard from it for {} (--member-timeout)", format_duration(silence));
-    line->link().close(reason);
-    lost(*line, reason);
   }
 }
 
@@ -298,57 +297,6 @@ nlohmann::json Chief::figures_by_role() const {
   return roles;
 }
 
-// A step that does not end although everyone is alive is said out loud, with who owes what.
-void Chief::look_for_stalls() {
-  if (ended_) return;
-  if (!core_->started()) return look_for_latecomers();
-  const Duration still = Clock::now() - progressed_;
-  if (still < role_.config.deadline / 4 || stall_told_) return;
-  stall_told_ = true;
-  std::string waits;
-  for (const auto& line : lines_) {
-    if (line->figures.waiting().empty()) continue;
-    waits += fmt::format("; {} waits for {}, for {:.0f} s", line->who.name(),
-                         line->figures.waiting(), line->figures.waiting_seconds());
-  }
-  if (core_->watermark() >= parts_.last_version) {
-    return journal_.warning(
-        fmt::format("all steps are done; testing and saving the last version "
-                    "has taken {} so far{}{}",
-                    format_duration(still), waits, silences()));
-  }
-  const std::string owing = core_->owners(core_->watermark(), missing_);
-  journal_.warning(fmt::format(
-      "no progress for {} at step {}{}{}{}. If these roles are alive but slow, raise --deadline",
-      format_duration(still), core_->watermark(),
-      owing.empty() ? "" : ": contributions are missing from " + owing, waits, silences()));
-}
-
-void Chief::look_for_latecomers() {
-  if (Clock::now() - opened_ < role_.config.start_timeout) return;
-  // Servers of large models may still be setting them up; they are heard.
-  const std::uint64_t all = server_count(role_.config) + role_.config.workers + 1;
-  if (core_->members().size() >= all) return;
-  carry_out(core_->fail(
-      fmt::format("after {} only {} of {} roles have registered; see the logs of the others, or "
-                  "raise --start-timeout",
-                  format_duration(role_.config.start_timeout), core_->members().size(), all),
-      ExitCode::kCommunication));
-}
-
-// Members that have missed some heartbeats.
-std::string Chief::silences() const {
-  const Duration usual = std::max<Duration>(4 * role_.config.heartbeat, std::chrono::seconds(1));
-  std::string text;
-  for (const auto& line : lines_) {
-    const ClusterMember* member = core_->member(line->incarnation);
-    const Duration silence = Clock::now() - line->heard;
-    if (member == nullptr || !member->live || line->goodbye || silence < usual) continue;
-    text += fmt::format("; nothing heard from {} for {}", member->name, format_duration(silence));
-  }
-  return text;
-}
-
 // ---- actions ---------------------------------------------------------------------------
 
 void Chief::send(std::uint32_t incarnation, const ChiefMessage& message) {
@@ -373,6 +321,7 @@ void Chief::carry_out(const ChiefCore::Actions& actions) {
       if (progress->version != last_version_seen_) {
         last_version_seen_ = progress->version;
         progressed_ = Clock::now();
+        watch_.got_on(progressed_);
         stall_told_ = false;
       }
       missing_.clear();
@@ -390,35 +339,38 @@ void Chief::carry_out(const ChiefCore::Actions& actions) {
       end(*ended);
     }
   }
-  if (core_->stopping() && !ended_ && !hurrying_) {
-    hurrying_ = true;
-    hurry_ = loop_.every(kPatience, [this] {
-      if (!ended_) carry_out(core_->hurry());
-    });
-  }
 }
 
 void Chief::save(const SaveCheckpoint& checkpoint) {
-  if (!saver_) {
-    saver_ = std::make_unique<Saver>(
-        role_.config, parts_.chunks, ps_address(role_, "chief", core_->servers(), 0),
-        [this](std::uint64_t version, const std::optional<Saver::Failure>& failure) {
-          loop_.post([this, version, failure] {
-            if (!failure) return carry_out(core_->saved(version));
-            if (!failure->server_lost) return save_failed(version, *failure);
-            // That line of ours ends as well, and says better what has happened.
-            save_failure_ = loop_.after(kPatience, [this, version, failure] {
-              if (!ended_) save_failed(version, *failure);
-            });
-          });
-        });
-  }
-  CheckpointInfo info = checkpoint_info(role_.config, parts_, checkpoint.version);
+  if (!saver_ || saved_from_ != core_->servers().front().name()) start_saver();
+  CheckpointInfo info = saved_as_;
+  set_version(info, parts_.grid, checkpoint.version);
   if (role_.config.mode != Mode::kSync && !checkpoint.complete_epoch) {
     info.applied = core_->leases_done().ranges();
     info.examples = core_->examples_done();
   }
   saver_->save(std::move(info));
+}
+
+void Chief::start_saver() {
+  saver_.reset();
+  saved_from_ = core_->servers().front().name();
+  saver_ = std::make_unique<Saver>(
+      role_.config, parts_.chunks, ps_address(role_, "chief", core_->servers(), 0),
+      [this](std::uint64_t version, const std::optional<Saver::Failure>& failure) {
+        loop_.post([this, version, failure] {
+          watch_.got_on(Clock::now());
+          if (!failure) return carry_out(core_->saved(version));
+          if (!failure->server_lost) return save_failed(version, *failure);
+          // That line of ours ends as well, and says better what has happened; and a ring goes on
+          // with another keeper.
+          save_failure_ = loop_.after(kSameNews, [this, version, failure, from = saved_from_] {
+            const auto servers = core_->servers();
+            if (ended_ || servers.empty() || servers.front().name() != from) return;
+            save_failed(version, *failure);
+          });
+        });
+      });
 }
 
 void Chief::save_failed(std::uint64_t version, const Saver::Failure& failure) {

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "cluster/chief_core.h"
+#include "cluster/progress_watch.h"
 #include "net/link.h"
 #include "net/loop.h"
 #include "net/socket.h"
@@ -48,10 +49,15 @@ class Chief {
   void closed(MemberLine& line, const std::string& reason);
   void lost(MemberLine& line, const std::string& reason);
   void look_after_members();
+  void drop_stuck_members();
+  void drop(MemberLine& line, const std::string& reason);
   void look_for_stalls();
+  void warn_of_stall(Duration still);
   void look_for_latecomers();
+  std::string waits() const;
   std::string silences() const;
   void save(const SaveCheckpoint& checkpoint);
+  void start_saver();
   void save_failed(std::uint64_t version, const Saver::Failure& failure);
   void end(const RunEnded& ended);
   bool all_gone() const;
@@ -59,22 +65,24 @@ class Chief {
 
   RoleContext role_;
   RunParts parts_;
+  CheckpointInfo saved_as_;  // of all checkpoints, but for their version
   Loop loop_;
   Journal journal_;
   std::unique_ptr<ChiefCore> core_;
   std::unique_ptr<Saver> saver_;
+  std::string saved_from_;  // the first server's name
   MemberLine::Events line_events_;
   std::vector<std::shared_ptr<MemberLine>> lines_;  // of members, past ones too, and strangers
   std::unique_ptr<Listener> listener_;
   Loop::Token checks_;
-  Loop::Token hurry_;
-  bool hurrying_ = false;
+  Loop::Token still_stopping_;
   Loop::Token leave_;
   Loop::Token save_failure_;  // that waits for a better explanation
   std::optional<RunEnded> ended_;
   TimePoint opened_;  // to members
-  TimePoint progressed_;
-  TimePoint looked_;  // after members
+  ProgressWatch watch_;
+  TimePoint progressed_;  // when the last step was completed
+  TimePoint looked_;      // after members
   std::uint64_t last_version_seen_ = 0;
   std::vector<Range> missing_;  // of the open step, as the first server last said
   bool stall_told_ = false;

@@ -26,22 +26,24 @@ class EvaluatorRole {
         test_rows_(by_rows_ ? open_rows(role.config.data, Split::kTest) : nullptr),
         values_(Buffer::floats(by_rows_ ? 0 : parts_.chunks.floats())),
         loop_(Duration::zero()),
-        member_(
-            role, "evaluator", [](wire::Type, std::string_view) { return false; },
-            [this] {
-              const std::lock_guard lock(mutex_);
-              auto beat = figures(counters());
-              unreadable_.tell(*beat.mutable_unreadable_tests());
-              return beat;
-            },
-            [this](const std::string&) { loop_.stop(); }) {}
+        member_(role, "evaluator", "",
+                {[](wire::Type, std::string_view) { return false; },
+                 [this] {
+                   const std::lock_guard lock(mutex_);
+                   auto beat = figures(counters());
+                   add_activity(activity_, beat);
+                   unreadable_.tell(*beat.mutable_unreadable_tests());
+                   return beat;
+                 },
+                 [this](const std::string&) { loop_.stop(); }}) {}
 
   void run() {
     const SignalWatcher signals({SIGTERM}, [this](int) { member_.interrupt(); });
+    activity_.adopt();
     try {
       for (ChiefWord word = member_.next(); word.type != wire::GOODBYE; word = member_.next()) {
         if (word.type == wire::BEGIN) begin(word);
-        if (word.type == wire::EVALUATE) evaluate(word);
+        if (word.type == wire::EVALUATE) evaluate_if_kept(word);
       }
       member_.leave("");
     } catch (const Interrupted&) {
@@ -84,12 +86,25 @@ class EvaluatorRole {
     return reader_ ? reader_->counters() : LinkCounters();
   }
 
+  // In a ring another worker may take the place of who kept the version; then the chief says so.
+  void evaluate_if_kept(const ChiefWord& word) {
+    try {
+      evaluate(word);
+    } catch (const ServerLost& error) {
+      if (role_.config.exchange != ExchangeKind::kAllReduce) throw;
+      activity_.begin(Activity::Kind::kIdle, "");
+      spdlog::warn("{}", error.what());
+    }
+  }
+
   void evaluate(const ChiefWord& word) {
     const auto request = parsed<wire::Evaluate>(word.meta);
     if (!reader_ && !row_reader_) {
       throw CommError("{} was asked to test before it was told to begin", role_.name);
     }
+    activity_.at(request.version());
     const TestResult tested = by_rows_ ? test_rows(request.version()) : test(request.version());
+    activity_.begin(Activity::Kind::kIdle, "");
     spdlog::info("epoch {}: {} {:.4f}, loss {:.4f}", request.epoch() + 1,
                  tested.rmse ? "rmse" : "accuracy", tested.rmse ? *tested.rmse : *tested.accuracy,
                  tested.loss.mean());
@@ -97,17 +112,22 @@ class EvaluatorRole {
   }
 
   TestResult test(std::uint64_t version) {
+    activity_.begin(Activity::Kind::kWaiting, "waiting for the servers to send version");
     reader_->read(version, values_.as_floats());
-    return test_model(role_.config.model, *parts_.model, *tests_, values_.as_floats());
+    activity_.begin(Activity::Kind::kBusy, "testing version");
+    return test_model(role_.config.model, *parts_.model, *tests_, values_.as_floats(), &activity_);
   }
 
   // The servers score the rows, a few at a time, so that training goes on between them.
   TestResult test_rows(std::uint64_t version) {
     constexpr std::uint64_t kRows = 8192;
+    activity_.begin(Activity::Kind::kWaiting,
+                    "waiting for the servers to score the tests of version");
     std::vector<float> scores(test_rows_->info().rows);
     for (std::uint64_t begin = 0; begin < scores.size(); begin += kRows) {
       const Range some{begin, std::min<std::uint64_t>(begin + kRows, scores.size())};
       row_reader_->score(version, some, std::span(scores).subspan(some.begin, some.size()));
+      activity_.count();
     }
     return test_result(kind_of(role_.config.model), scores, labels_of(*test_rows_));
   }
@@ -119,6 +139,7 @@ class EvaluatorRole {
   bool by_rows_;
   std::shared_ptr<const RowCache> test_rows_;  // opened once: the files may go meanwhile
   Buffer values_;
+  Activity activity_{"testing"};
   Loop loop_;
   std::mutex mutex_;  // guards the two below against the member's thread
   std::unique_ptr<PsReader> reader_;

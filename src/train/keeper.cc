@@ -96,9 +96,7 @@ void Keeper::step_done(std::uint64_t version, const Loss& loss, bool skipped,
   });
 }
 
-void Keeper::stopped(std::uint64_t version, std::span<const float> values,
-                     std::span<const float> state) {
-  auto content = copy(values, state);
+void Keeper::stopped(std::uint64_t version, std::shared_ptr<const PinnedVersion> content) {
   loop_.post([this, version, content = std::move(content)] {
     server_.pin(version, content);
     {
@@ -106,6 +104,7 @@ void Keeper::stopped(std::uint64_t version, std::span<const float> values,
       stopped_ = version;
     }
     tell_stopped();
+    tell_pinned();
   });
 }
 
@@ -133,9 +132,27 @@ void Keeper::tell_stopped() {
   line_->tell({wire::STOPPED, message.SerializeAsString()});
 }
 
+// Asked of whoever takes another's place when all steps are done.
+void Keeper::tell_pinned() {
+  wire::Complete complete;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!stopped_ || asked_to_pin_ != stopped_) return;
+    complete.set_version(*stopped_);
+  }
+  complete.set_pinned(true);
+  line_->tell({wire::COMPLETE, complete.SerializeAsString()});
+}
+
 void Keeper::told(wire::Type type, std::string_view meta) {
   if (type == wire::SETUP) {
     line_->tell({wire::READY, wire::Ready().SerializeAsString()});
+  } else if (type == wire::PIN) {
+    {
+      const std::lock_guard lock(mutex_);
+      asked_to_pin_ = parsed<wire::Pin>(meta).version();
+    }
+    tell_pinned();
   } else if (type == wire::UNPIN) {
     const std::uint64_t version = parsed<wire::Unpin>(meta).version();
     server_.unpin(version);

@@ -1,6 +1,7 @@
 // Stands in for a parameter server in a run that has none: keeps pinned versions of what the
 // workers of a ring hold, for the evaluator and for checkpoints, and tells the chief how far
-// the run is. Lives in the first worker's process, on a thread of its own.
+// the run is. Lives in the first worker's process, on a thread of its own; when that process is
+// gone, a survivor's takes its place, with the version that it has come to.
 #pragma once
 
 #include <condition_variable>
@@ -32,7 +33,7 @@ class Keeper {
   void step_done(std::uint64_t version, const Loss& loss, bool skipped,
                  std::span<const float> values, std::span<const float> state);
   // No step will follow.
-  void stopped(std::uint64_t version, std::span<const float> values, std::span<const float> state);
+  void stopped(std::uint64_t version, std::shared_ptr<const PinnedVersion> content);
 
  private:
   void told(wire::Type type, std::string_view meta);
@@ -40,6 +41,7 @@ class Keeper {
   std::shared_ptr<const PinnedVersion> copy(std::span<const float> values,
                                             std::span<const float> state) const;
   void tell_stopped();
+  void tell_pinned();
 
   RoleContext role_;
   Grid grid_;
@@ -56,6 +58,7 @@ class Keeper {
   std::set<std::uint64_t> pins_;
   std::optional<std::uint64_t> stopped_;
   bool asked_to_stop_ = false;
+  std::optional<std::uint64_t> asked_to_pin_;
   bool over_ = false;
   std::thread thread_;
 };

@@ -90,10 +90,11 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
   Loader loader(parts.dataset, parts.order, parts.grid, parts.loader,
                 [&](const Share& share) { return exchange.after(share); });
   DeterministicShare deterministic;
-  PhaseClock clock(counts.times);
+  PhaseClock clock(counts.times, counts.activity);
   TimedFlow flow(exchange, clock);
   while (const auto share = exchange.next()) {
     try {
+      counts.activity.at(share->step);
       if (before) before(*share);
       clock.enter(Phase::kData);
       const Batch& batch = loader.load(*share);
@@ -132,7 +133,8 @@ std::uint64_t examples_at_once(const DatasetInfo& data) {
   return std::clamp<std::uint64_t>(kMostBytes / std::max<std::size_t>(1, data.width), 1, 500);
 }
 
-void for_each_batch(const Dataset& dataset, const std::function<void(const Batch&)>& each) {
+void for_each_batch(const Dataset& dataset, const std::function<void(const Batch&)>& each,
+                    Activity* activity) {
   const std::uint64_t size = examples_at_once(dataset.info());
   Batch batch;
   for (std::uint64_t begin = 0; begin < dataset.info().examples; begin += size) {
@@ -140,12 +142,15 @@ void for_each_batch(const Dataset& dataset, const std::function<void(const Batch
     std::iota(batch.examples.begin(), batch.examples.end(), begin);
     dataset.read(batch.examples, batch);
     each(batch);
+    if (activity != nullptr) activity->count();
   }
 }
 
-Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters) {
+Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters,
+                      Activity* activity) {
   Loss total;
-  for_each_batch(dataset, [&](const Batch& batch) { total += model.evaluate(batch, parameters); });
+  for_each_batch(
+      dataset, [&](const Batch& batch) { total += model.evaluate(batch, parameters); }, activity);
   return total;
 }
 

@@ -28,6 +28,7 @@ struct LoopCounts {
   std::atomic<std::uint64_t> examples = 0;
   std::atomic<std::uint64_t> shares = 0;
   PhaseTimes times;
+  Activity activity{"training"};
 };
 
 // Runs until the exchange has no more shares. `before` is called with each share before it
@@ -38,10 +39,12 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
 // How many examples to test or to label in one go.
 std::uint64_t examples_at_once(const DatasetInfo& data);
 
-// All examples in their order, some at a time.
-void for_each_batch(const Dataset& dataset, const std::function<void(const Batch&)>& each);
+// All examples in their order, some at a time. `activity`, if there is one, counts the batches.
+void for_each_batch(const Dataset& dataset, const std::function<void(const Batch&)>& each,
+                    Activity* activity = nullptr);
 
 // Loss and accuracy over a whole dataset.
-Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters);
+Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters,
+                      Activity* activity = nullptr);
 
 }  // namespace paceline

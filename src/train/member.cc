@@ -1,7 +1,10 @@
 #include "train/member.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -15,6 +18,16 @@ namespace {
 // For the chief to find that a server is gone: its line to it ends at the same time as ours, and
 // it may be a while until it runs.
 constexpr Duration kChiefsTurn = std::chrono::seconds(2);
+
+// For the other threads of a role to end when the chief is gone.
+constexpr Duration kTimeToEnd = std::chrono::seconds(5);
+
+// Without the help of threads that hang, perhaps with locks in their hands.
+[[noreturn]] void end_process(const std::string& reason) {
+  const std::string words = "paceline: " + reason + "\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
+  std::_Exit(static_cast<int>(ExitCode::kCommunication));
+}
 
 }  // namespace
 
@@ -69,24 +82,36 @@ void add_figures(const LoopCounts& counts, wire::Heartbeat& beat) {
     beat.add_phase_seconds(counts.times.seconds(static_cast<Phase>(phase)));
   }
   beat.set_step_seconds(counts.times.median_step());
+  add_activity(counts.activity, beat);
 }
 
-Member::Member(const RoleContext& role, const std::string& kind, Told told,
-               std::function<wire::Heartbeat()> beat, std::function<void(const std::string&)> lost)
+void add_activity(const Activity& activity, wire::Heartbeat& beat) {
+  const Activity::State state = activity.state();
+  wire::Activity& added = *beat.add_activities();
+  added.set_thread(state.thread);
+  added.set_kind(static_cast<wire::Activity::Kind>(state.kind));
+  added.set_doing(state.doing);
+  added.set_done(state.done);
+  added.set_cpu_seconds(state.cpu_seconds);
+}
+
+Member::Member(const RoleContext& role, const std::string& kind, const std::string& address,
+               Events events)
     : loop_(Duration::zero()) {
-  ChiefLine::Events events;
-  events.told = [this, told = std::move(told)](wire::Type type, std::string_view meta) {
+  ChiefLine::Events line;
+  line.told = [this, told = std::move(events.told)](wire::Type type, std::string_view meta) {
     if (!told(type, meta)) queue({type, std::string(meta)});
   };
-  events.lost = [this, lost = std::move(lost)](const std::string& reason) {
+  line.lost = [this, lost = std::move(events.lost)](const std::string& reason) {
     const std::string sentence = "the chief is gone: " + reason;
     lost(sentence);
+    end_ = loop_.after(kTimeToEnd, [sentence] { end_process(sentence); });
     const std::lock_guard lock(mutex_);
     lost_ = sentence;
     changed_.notify_all();
   };
-  events.beat = std::move(beat);
-  line_ = std::make_unique<ChiefLine>(loop_, line_options(role, kind, ""), std::move(events));
+  line.beat = std::move(events.beat);
+  line_ = std::make_unique<ChiefLine>(loop_, line_options(role, kind, address), std::move(line));
   thread_ = std::thread([this] {
     line_->start();
     loop_.run();
@@ -96,6 +121,7 @@ Member::Member(const RoleContext& role, const std::string& kind, Told told,
 Member::~Member() {
   loop_.stop();
   thread_.join();
+  end_.reset();
   line_.reset();
 }
 
@@ -162,7 +188,8 @@ void Member::leave_without(const ServerLost& error) {
 }
 
 void work_for_chief(Member& member, const std::function<void(const std::string&)>& abort,
-                    const std::function<void(const wire::Begin&)>& train) {
+                    const std::function<void(const wire::Begin&)>& train,
+                    const std::function<void(const ChiefWord&)>& afterwards) {
   const SignalWatcher signals({SIGTERM}, [&](int) {
     abort("interrupted");
     member.interrupt();
@@ -172,7 +199,8 @@ void work_for_chief(Member& member, const std::function<void(const std::string&)
     if (word.type == wire::BEGIN) {
       train(parsed<wire::Begin>(word.meta));
       member.beat();
-      while (member.next().type != wire::GOODBYE) {
+      for (ChiefWord next = member.next(); next.type != wire::GOODBYE; next = member.next()) {
+        if (afterwards) afterwards(next);
       }
     }
     member.leave("");

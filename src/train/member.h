@@ -1,5 +1,5 @@
-// What worker and evaluator have in common: a thread that talks with the chief while
-// another computes.
+// What all roles but the chief have in common: a thread that talks with the chief while
+// another works.
 #pragma once
 
 #include <condition_variable>
@@ -11,6 +11,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/activity.h"
 #include "base/error.h"
 #include "cluster/chief_line.h"
 #include "exchange/ps/connection.h"
@@ -33,6 +34,7 @@ ChiefWord stop_word(const Error& error);
 wire::Heartbeat figures(const LinkCounters& counters);
 // And of what a worker computes.
 void add_figures(const LoopCounts& counts, wire::Heartbeat& beat);
+void add_activity(const Activity& activity, wire::Heartbeat& beat);
 
 // The files that a dataset could not read, for the heartbeats: each is told once, and so many at
 // a time that a heartbeat stays small.
@@ -48,11 +50,20 @@ class UnreadableFiles {
 
 // The chief's line on a thread of its own. Messages are handed to `told` there, those it
 // does not take (returns false) wait for next(). Members are usable from any thread.
+//
+// When the chief is gone or has dropped this role, `lost` is called; the process that has not ended
+// a few seconds later, because its other threads hang, is ended.
 class Member {
  public:
   using Told = std::function<bool(wire::Type, std::string_view)>;
-  Member(const RoleContext& role, const std::string& kind, Told told,
-         std::function<wire::Heartbeat()> beat, std::function<void(const std::string&)> lost);
+  struct Events {
+    Told told;
+    std::function<wire::Heartbeat()> beat;
+    std::function<void(const std::string&)> lost;
+  };
+  // `address` is where a server listens; empty for others.
+  Member(const RoleContext& role, const std::string& kind, const std::string& address,
+         Events events);
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;
@@ -81,6 +92,7 @@ class Member {
 
   Loop loop_;
   std::unique_ptr<ChiefLine> line_;
+  Loop::Token end_;  // that comes if the other threads hang
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<ChiefWord> words_;
@@ -91,8 +103,10 @@ class Member {
 };
 
 // A worker's life: waits for BEGIN, trains, waits for GOODBYE and leaves. SIGTERM calls `abort`,
-// which must end train() soon; the chief hears why a worker ends before its time.
+// which must end train() soon; the chief hears why a worker ends before its time. `afterwards`
+// gets what else the chief says when training is over.
 void work_for_chief(Member& member, const std::function<void(const std::string&)>& abort,
-                    const std::function<void(const wire::Begin&)>& train);
+                    const std::function<void(const wire::Begin&)>& train,
+                    const std::function<void(const ChiefWord&)>& afterwards = {});
 
 }  // namespace paceline

@@ -120,6 +120,12 @@ std::string steps_in_words(const RunConfig& config, const Grid& grid) {
                      config.seed);
 }
 
+void set_version(CheckpointInfo& info, const Grid& grid, std::uint64_t version) {
+  info.version = version;
+  info.examples = grid.examples_before(version);
+  info.epoch = grid.epoch_of(version);
+}
+
 CheckpointInfo checkpoint_info(const RunConfig& config, const RunParts& parts,
                                std::uint64_t version) {
   CheckpointInfo info;
@@ -127,10 +133,8 @@ CheckpointInfo checkpoint_info(const RunConfig& config, const RunParts& parts,
   info.model = config.model.name;
   info.optimizer = name_of(config.optimizer.kind);
   info.slots = Optimizer(config.optimizer).slots();
-  info.version = version;
   info.steps = steps_in_words(config, parts.grid);
-  info.examples = parts.grid.examples_before(version);
-  info.epoch = parts.grid.epoch_of(version);
+  set_version(info, parts.grid, version);
   info.config = read_text(config.run_dir / "config.toml");
   return info;
 }

@@ -12,6 +12,20 @@ std::int64_t nanoseconds(Duration time) {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(time).count();
 }
 
+void begin(Activity& activity, Phase phase) {
+  using Kind = Activity::Kind;
+  switch (phase) {
+    case Phase::kData:
+      return activity.begin(Kind::kBusy, "reading the data of step");
+    case Phase::kForward:
+    case Phase::kBackward:
+      return activity.begin(Kind::kBusy, "computing the gradient of step");
+    case Phase::kExchange:
+    case Phase::kWaiting:
+      return activity.begin(Kind::kWaiting, "exchanging gradients and parameters of step");
+  }
+}
+
 }  // namespace
 
 // There is one writer: no other can come in between.
@@ -51,13 +65,21 @@ nlohmann::json times_of(const PhaseTimes& times) {
   return object;
 }
 
-PhaseClock::PhaseClock(PhaseTimes& times)
-    : times_(times), since_(Clock::now()), step_began_(since_) {}
+PhaseClock::PhaseClock(PhaseTimes& times, Activity& activity)
+    : times_(times), activity_(activity), since_(Clock::now()), step_began_(since_) {
+  activity_.adopt();
+  enter(Phase::kWaiting);
+}
+
+PhaseClock::~PhaseClock() {
+  activity_.begin(Activity::Kind::kIdle, "");
+}
 
 Phase PhaseClock::enter(Phase phase) {
   const TimePoint now = Clock::now();
   times_.add(phase_, now - since_);
   since_ = now;
+  begin(activity_, phase);
   return std::exchange(phase_, phase);
 }
 

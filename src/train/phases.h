@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 
+#include "base/activity.h"
 #include "base/clock.h"
 
 namespace paceline {
@@ -39,12 +40,17 @@ nlohmann::json times_of(const PhaseTimes& times);  // "data_seconds", …, "step
 
 class PhaseClock {
  public:
-  explicit PhaseClock(PhaseTimes& times);
+  // `activity` says which phase the thread is in; it belongs to the thread that calls this.
+  PhaseClock(PhaseTimes& times, Activity& activity);
+  ~PhaseClock();
+  PhaseClock(const PhaseClock&) = delete;
+  PhaseClock& operator=(const PhaseClock&) = delete;
   Phase enter(Phase phase);  // returns the phase it was in
   void step_done();
 
  private:
   PhaseTimes& times_;
+  Activity& activity_;
   Phase phase_ = Phase::kWaiting;
   TimePoint since_;
   TimePoint step_began_;

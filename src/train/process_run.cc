@@ -25,8 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr Duration kLeave = std::chrono::milliseconds(500);    // for roles to end after the chief
-constexpr Duration kAnswer = std::chrono::milliseconds(1500);  // for the chief to begin stopping
+constexpr Duration kLeave = std::chrono::milliseconds(500);  // for roles to end after the chief
 
 class ProcessRun {
  public:
@@ -136,7 +135,8 @@ class ProcessRun {
     const bool slept = now - std::exchange(looked_, now) > std::chrono::seconds(1);
     if (launcher_.running_count() > 1 || slept) alone_since_ = now;
     if (slept) asked_at_ = now;
-    const bool deaf = passed_ == 1 && !status_.stopping() && now - asked_at_ > kAnswer;
+    const bool deaf =
+        passed_ == 1 && !status_.stopping() && now - asked_at_ > config_.member_timeout;
     if (!deaf && now - alone_since_ < chief_may_be_alone()) return;
     silent_chief_ = true;
     launcher_.signal("chief", SIGKILL);

@@ -27,10 +27,9 @@ class RingWorkerRole final : private RingNotes {
       : role_(role),
         parts_(make_parts(role.config)),
         dataset_(open_training(role.config)),
-        member_(
-            role, "worker",
-            [this](wire::Type type, std::string_view meta) { return told(type, meta); },
-            [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }) {
+        member_(role, "worker", "",
+                {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
+                 [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }}) {
     if (member_.rank() == 0) {
       keeper_ = std::make_unique<Keeper>(role, parts_, [this] { abort("the run is stopped"); });
     }
@@ -42,6 +41,9 @@ class RingWorkerRole final : private RingNotes {
         [this](const wire::Begin& begin) {
           train(begin);
           quiet_ = true;
+        },
+        [this](const ChiefWord& word) {
+          if (word.type == wire::KEEP) keep();
         });
     const std::lock_guard lock(mutex_);
     if (!failure_.empty()) throw CommError("the run has failed: {}", failure_);
@@ -191,16 +193,25 @@ class RingWorkerRole final : private RingNotes {
     if (aborted_) exchange_->abort("the run is stopped");
   }
 
-  // What it has reached is kept for the last checkpoint.
+  // What it has reached is kept for the last test and the last checkpoint.
   void close_exchange() {
     if (!exchange_) return;
     exchange_->halt();
-    if (keeper_) {
-      keeper_->stopped(exchange_->version(), exchange_->parameters(), exchange_->state());
-    }
     const std::lock_guard lock(mutex_);
     carried_ = exchange_->counters();
+    held_version_ = exchange_->version();
+    auto [values, state] = exchange_->take();
+    held_ = std::make_shared<PinnedVersion>(PinnedVersion{std::move(values), std::move(state)});
     exchange_.reset();
+    if (keeper_) keeper_->stopped(held_version_, held_);
+  }
+
+  // In the place of a worker that is gone.
+  void keep() {
+    if (!held_) throw CommError("{} holds nothing that could be kept", role_.name);
+    spdlog::info("keeps version {} for the evaluator and the checkpoint", held_version_);
+    keeper_ = std::make_unique<Keeper>(role_, parts_, [] {});
+    keeper_->stopped(held_version_, held_);
   }
 
   RoleContext role_;
@@ -215,7 +226,9 @@ class RingWorkerRole final : private RingNotes {
   bool aborted_ = false;
   std::string failure_;  // of the run, as the chief says it
   std::unique_ptr<AllReduce> exchange_;
-  LinkCounters carried_;  // over the ring
+  LinkCounters carried_;                       // over the ring
+  std::shared_ptr<const PinnedVersion> held_;  // when training is over
+  std::uint64_t held_version_ = 0;
   Member member_;
   std::unique_ptr<Keeper> keeper_;
 };

@@ -72,7 +72,7 @@ struct RunConfig {
   bool insecure = false;             // allow other addresses than loopback
   Duration heartbeat = std::chrono::milliseconds(500);
   Duration member_timeout = std::chrono::seconds(10);  // silence after which a role is dead
-  Duration deadline = std::chrono::seconds(60);        // no wait is longer than this
+  Duration deadline = std::chrono::seconds(60);        // a role that hangs for so long is ended
   Duration start_timeout = std::chrono::seconds(30);   // until all roles have registered
   Duration spin = std::chrono::microseconds(100);      // polling before a wait blocks
 

@@ -5,6 +5,12 @@
 #include "train/parts.h"
 
 namespace paceline {
+namespace {
+
+constexpr const char* kReading = "waiting for the servers to send version";
+constexpr const char* kWriting = "writing the checkpoint of version";
+
+}  // namespace
 
 Saver::Saver(const RunConfig& config, const ChunkMap& map, PsAddress address, Done done)
     : config_(config), map_(map), address_(std::move(address)), done_(std::move(done)) {
@@ -27,16 +33,29 @@ void Saver::save(CheckpointInfo info) {
   changed_.notify_all();
 }
 
+std::vector<std::uint64_t> Saver::unfinished() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::uint64_t> versions;
+  if (current_) versions.push_back(*current_);
+  for (const CheckpointInfo& job : jobs_) versions.push_back(job.version);
+  return versions;
+}
+
 void Saver::work() {
+  activity_.adopt();
   while (true) {
     CheckpointInfo info;
     {
       std::unique_lock lock(mutex_);
+      current_.reset();
+      activity_.begin(Activity::Kind::kIdle, "");
       changed_.wait(lock, [this] { return over_ || !jobs_.empty(); });
       if (over_) return;
       info = std::move(jobs_.front());
       jobs_.pop_front();
+      current_ = info.version;
     }
+    activity_.at(info.version);
     std::optional<Failure> failure;
     try {
       write(info);
@@ -62,7 +81,9 @@ void Saver::write(const CheckpointInfo& info) {
     }
     return write_checkpoint(path, info,
                             [&](std::uint64_t vector, Range keys, std::span<float> out) {
+                              activity_.begin(Activity::Kind::kWaiting, kReading);
                               row_reader_->read(info.version, vector, keys, out);
+                              activity_.begin(Activity::Kind::kBusy, kWriting);
                               if (vector == 0) expect_finite(config_, info.version, out);
                             });
   }
@@ -71,9 +92,12 @@ void Saver::write(const CheckpointInfo& info) {
     values_ = Buffer::floats(map_.floats());
     state_ = Buffer::floats(map_.floats() * info.slots);
   }
+  activity_.begin(Activity::Kind::kWaiting, kReading);
   reader_->read(info.version, values_.as_floats(), state_.as_floats());
+  activity_.begin(Activity::Kind::kBusy, kWriting);
   expect_finite(config_, info.version, values_.as_floats());
   write_checkpoint(path, info, [&](std::uint64_t vector, Range floats, std::span<float> out) {
+    activity_.count();
     const std::span<const float> from =
         vector == 0 ? values_.as_floats()
                     : state_.as_floats().subspan((vector - 1) * map_.floats(), map_.floats());

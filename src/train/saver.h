@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "base/activity.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "exchange/ps/connection.h"
@@ -32,6 +33,8 @@ class Saver {
   Saver(const RunConfig& config, const ChunkMap& map, PsAddress address, Done done);
   ~Saver();  // drops all jobs; one whose numbers are there already is finished
   void save(CheckpointInfo info);
+  std::vector<std::uint64_t> unfinished() const;          // versions; from any thread
+  const Activity& activity() const { return activity_; }  // of its thread
 
  private:
   void work();
@@ -46,9 +49,11 @@ class Saver {
   std::unique_ptr<RowReader> row_reader_;
   Buffer values_;
   Buffer state_;
-  std::mutex mutex_;
+  Activity activity_{"saving"};
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<CheckpointInfo> jobs_;
+  std::optional<std::uint64_t> current_;  // that is being saved
   bool over_ = false;
   std::thread thread_;
 };

@@ -1,20 +1,21 @@
 #include "exchange/ps/server.h"
 
+#include <atomic>
 #include <csignal>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <thread>
 
+#include "base/activity.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/signals.h"
 #include "checkpoint/checkpoint.h"
-#include "cluster/chief_line.h"
 #include "data/open.h"
 #include "exchange/parsed.h"
 #include "exchange/ps/row_shard.h"
 #include "exchange/ps/shard.h"
-#include "net/hello.h"
 #include "net/socket.h"
 #include "train/member.h"
 #include "train/parts.h"
@@ -25,7 +26,8 @@
 namespace paceline {
 namespace {
 
-// Everything on one thread: the data links, the chief's line, the timers.
+// The first thread runs the loop of the data links; the member's talks with the chief, so that the
+// chief hears of this role while much is being applied; a third one sets up what is held.
 class ServerRole {
  public:
   explicit ServerRole(const RoleContext& role)
@@ -39,26 +41,21 @@ class ServerRole {
           return server_ ? server_->accept(std::move(link)) : nullptr;
         },
         role.config.insecure);
-    ChiefLine::Events events;
+    serving_.begin(Activity::Kind::kServing, "serving workers");
+    Member::Events events;
     events.told = [this](wire::Type type, std::string_view meta) {
-      try {
-        told(type, meta);
-      } catch (const Error& error) {  // its own: the chief is told, and ends the run
-        own_failure_ = std::current_exception();
-        line_->tell(stop_word(error));
-      }
+      loop_.post([this, type, text = std::string(meta)] { hear(type, text); });
+      return true;
     };
     events.lost = [this](const std::string& reason) {
-      chief_gone_ = reason;
-      loop_.stop();
+      loop_.post([this, reason] {
+        chief_gone_ = reason;
+        loop_.stop();
+      });
     };
-    events.beat = [this] {
-      wire::Heartbeat beat = figures(server_ ? server_->counters() : LinkCounters());
-      if (server_) beat.set_training_cpu_seconds(server_->serving_seconds());
-      return beat;
-    };
-    line_ = std::make_unique<ChiefLine>(
-        loop_, line_options(role, "server", listener_->address().text()), std::move(events));
+    events.beat = [this] { return beat(); };
+    member_ =
+        std::make_unique<Member>(role, "server", listener_->address().text(), std::move(events));
   }
 
   ~ServerRole() {
@@ -67,13 +64,47 @@ class ServerRole {
 
   void run() {
     const SignalWatcher signals({SIGTERM}, [this](int) { loop_.stop(); });
-    line_->start();
+    serving_.adopt();
     loop_.run();
+    if (chief_gone_ && !own_failure_) throw CommError("{}", *chief_gone_);
+    take_turn();
+    member_->leave("");
     if (own_failure_) std::rethrow_exception(own_failure_);
-    if (chief_gone_) throw CommError("the chief is gone: {}", *chief_gone_);
   }
 
  private:
+  void hear(wire::Type type, std::string_view meta) {
+    try {
+      told(type, meta);
+    } catch (const Error& error) {  // its own: the chief is told, and ends the run
+      own_failure_ = std::current_exception();
+      member_->tell(stop_word(error));
+    }
+  }
+
+  // On the member's thread. What the loop's thread does it tells itself, when it comes round.
+  wire::Heartbeat beat() {
+    if (!asked_for_turn_.exchange(true)) loop_.post([this] { take_turn(); });
+    wire::Heartbeat beat;
+    {
+      const std::lock_guard lock(mutex_);
+      beat = figures(counters_);
+      if (serving_seconds_ > 0) beat.set_training_cpu_seconds(serving_seconds_);
+    }
+    add_activity(serving_, beat);
+    add_activity(setting_up_, beat);
+    return beat;
+  }
+
+  void take_turn() {
+    asked_for_turn_ = false;
+    serving_.count();
+    if (!server_) return;
+    const std::lock_guard lock(mutex_);
+    counters_ = server_->counters();
+    serving_seconds_ = server_->serving_seconds();
+  }
+
   Address own_address() const {
     const RunConfig& config = role_.config;
     if (config.transport == Transport::kTcp) return {Address::Kind::kTcp, config.listen, 0};
@@ -86,11 +117,7 @@ class ServerRole {
       if (set_up_.joinable() || server_) throw CommError("the chief sent a second set-up");
       set_up(parsed<wire::Setup>(meta));
     } else if (type == wire::GOODBYE) {
-      line_->goodbye("");
-      going_ = loop_.every(std::chrono::milliseconds(2), [this] {
-        if (line_->closed()) loop_.stop();
-      });
-      giving_up_ = loop_.after(std::chrono::milliseconds(500), [this] { loop_.stop(); });
+      loop_.stop();
     } else if (server_) {
       server_->told(type, meta);
     }
@@ -108,12 +135,14 @@ class ServerRole {
     options.staleness = server_staleness(config);
     options.version = setup.version();
     options.last_version = parts_.last_version;
-    // Large models take their time; meanwhile the chief is to hear that this role lives.
     set_up_ = std::thread([this, setup, options]() mutable {
+      setting_up_.adopt();
+      setting_up_.begin(Activity::Kind::kBusy, "setting up its parameters");
       try {
         auto holding = options.rows ? hold_rows(setup, options) : hold_chunks(setup, options);
         // Functions that are posted must be copied.
         const auto shared = std::make_shared<std::unique_ptr<Holding>>(std::move(holding));
+        setting_up_.begin(Activity::Kind::kIdle, "");
         loop_.post([this, options, shared] { hold(options, std::move(*shared)); });
       } catch (const Error& error) {
         fail_later(stop_word(error));
@@ -126,16 +155,17 @@ class ServerRole {
   void fail_later(const ChiefWord& word) {
     loop_.post([this, failure = std::current_exception(), word] {
       own_failure_ = failure;
-      line_->tell(word);
+      member_->tell(word);
     });
   }
 
   void hold(const ServerCore::Options& options, std::unique_ptr<Holding> holding) {
     set_up_.join();
-    server_ = std::make_unique<PsServer>(options, std::move(holding), role_.digest,
-                                         [this](ChiefWord word) { line_->tell(std::move(word)); });
+    server_ =
+        std::make_unique<PsServer>(options, std::move(holding), role_.digest,
+                                   [this](ChiefWord word) { member_->tell(std::move(word)); });
     reports_ = loop_.every(std::chrono::milliseconds(100), [this] { server_->report(); });
-    line_->tell({wire::READY, wire::Ready().SerializeAsString()});
+    member_->tell(wire::READY, wire::Ready());
     spdlog::info("holds {} chunks from version {} on", options.chunks.size(), options.version);
   }
 
@@ -207,13 +237,17 @@ class ServerRole {
   Loop loop_;
   std::unique_ptr<PsServer> server_;
   std::unique_ptr<Listener> listener_;
-  std::unique_ptr<ChiefLine> line_;
   Loop::Token reports_;
-  Loop::Token going_;
-  Loop::Token giving_up_;
   std::optional<std::string> chief_gone_;
   std::exception_ptr own_failure_;
-  std::thread set_up_;  // last: uses the others
+  Activity serving_{"serving"};
+  Activity setting_up_{"setting up"};
+  std::atomic<bool> asked_for_turn_ = false;
+  std::mutex mutex_;  // guards the two below
+  LinkCounters counters_;
+  double serving_seconds_ = 0;
+  std::unique_ptr<Member> member_;  // its thread uses the others
+  std::thread set_up_;              // and so does this one
 };
 
 }  // namespace

@@ -21,17 +21,20 @@ TestResult measured(const Loss& loss, bool numbers, bool two_classes) {
 }
 
 // The area under the curve needs the score of each row.
-TestResult test_rows(SparseLinear::Kind kind, const Dataset& tests,
-                     std::span<const float> weights) {
+TestResult test_rows(SparseLinear::Kind kind, const Dataset& tests, std::span<const float> weights,
+                     Activity* activity) {
   std::vector<float> scores;
   std::vector<float> labels;
-  for_each_batch(tests, [&](const Batch& batch) {
-    for (const std::uint8_t* words : batch.rows) {
-      const RowView row = row_at(reinterpret_cast<const std::uint32_t*>(words));
-      scores.push_back(score_of(row, weights));
-      labels.push_back(row.label);
-    }
-  });
+  for_each_batch(
+      tests,
+      [&](const Batch& batch) {
+        for (const std::uint8_t* words : batch.rows) {
+          const RowView row = row_at(reinterpret_cast<const std::uint32_t*>(words));
+          scores.push_back(score_of(row, weights));
+          labels.push_back(row.label);
+        }
+      },
+      activity);
   return test_result(kind, scores, labels);
 }
 
@@ -48,9 +51,9 @@ TestResult test_result(SparseLinear::Kind kind, std::span<const float> scores,
 }
 
 TestResult test_model(const ModelOptions& options, Model& model, const Dataset& tests,
-                      std::span<const float> parameters) {
-  if (tests.info().row_bits > 0) return test_rows(kind_of(options), tests, parameters);
-  return measured(evaluate_dataset(model, tests, parameters), predicts_numbers(options),
+                      std::span<const float> parameters, Activity* activity) {
+  if (tests.info().row_bits > 0) return test_rows(kind_of(options), tests, parameters, activity);
+  return measured(evaluate_dataset(model, tests, parameters, activity), predicts_numbers(options),
                   tests.info().classes == 2);
 }
 

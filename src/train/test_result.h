@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 
+#include "base/activity.h"
 #include "data/dataset.h"
 #include "exchange/protocol.pb.h"
 #include "model/linear/sparse_linear.h"
@@ -26,9 +27,9 @@ struct TestResult {
 TestResult test_result(SparseLinear::Kind kind, std::span<const float> scores,
                        std::span<const float> labels);
 
-// Of all examples of `tests`.
+// Of all examples of `tests`. `activity`, if there is one, counts the batches.
 TestResult test_model(const ModelOptions& options, Model& model, const Dataset& tests,
-                      std::span<const float> parameters);
+                      std::span<const float> parameters, Activity* activity = nullptr);
 
 // As the chief and the journal hear of it; `epoch` is from 0.
 wire::Evaluated evaluated_of(std::uint64_t version, std::uint64_t epoch, const TestResult& result);

@@ -25,10 +25,9 @@ class WorkerRole {
         parts_(make_parts(role.config)),
         dataset_(open_training(role.config)),
         loop_(pumped() ? Duration::zero() : role.config.spin),
-        member_(
-            role, "worker",
-            [this](wire::Type type, std::string_view meta) { return told(type, meta); },
-            [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }) {
+        member_(role, "worker", "",
+                {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
+                 [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }}) {
     if (!evaluates()) return;
     auto tests = open_dataset(role.config.data, Split::kTest);
     const std::lock_guard lock(mutex_);  // heartbeats tell of it
@@ -61,8 +60,9 @@ class WorkerRole {
   bool told(wire::Type type, std::string_view meta) {
     const bool for_exchange =
         type == wire::PLAN || type == wire::PREPARE || type == wire::LEASE || type == wire::STOP;
-    if (!for_exchange) return false;
     const std::lock_guard lock(mutex_);
+    if (type == wire::GOODBYE && client_) client_->dismiss();
+    if (!for_exchange) return false;
     if (client_) {
       client_->told(type, meta);
     } else {
@@ -95,6 +95,7 @@ class WorkerRole {
 
   void train(const wire::Begin& begin) {
     spdlog::info("begins at version {}, with {} server(s)", begin.version(), begin.servers_size());
+    counts_.activity.adopt();
     connect(begin);
     cpu_before_ = usage_of_this_process().cpu_seconds;
     LoopParts parts{*dataset_,
@@ -110,10 +111,12 @@ class WorkerRole {
       if (tests_ && now > epoch) test_own_view(now - 1);
       epoch = std::max(epoch, now);
     });
+    counts_.activity.begin(Activity::Kind::kWaiting, "waiting for servers to acknowledge step");
     client_->drain();
     spdlog::info("ends after {} shares, {} examples", counts_.shares.load(),
                  counts_.examples.load());
     if (tests_ && counts_.shares > 0) test_own_view(epoch);
+    counts_.activity.begin(Activity::Kind::kIdle, "");
   }
 
   void connect(const wire::Begin& begin) {
@@ -153,8 +156,9 @@ class WorkerRole {
   // Async: workers see different parameters; each tests what it holds.
   void test_own_view(std::uint64_t epoch) {
     const Pump::Hold hold = client_->hold();
-    const TestResult tested =
-        test_model(role_.config.model, *parts_.model, *tests_, client_->parameters());
+    counts_.activity.begin(Activity::Kind::kBusy, "testing its own parameters at step");
+    const TestResult tested = test_model(role_.config.model, *parts_.model, *tests_,
+                                         client_->parameters(), &counts_.activity);
     wire::WorkerEpoch message;
     message.set_epoch(epoch);
     message.set_loss(tested.loss.mean());

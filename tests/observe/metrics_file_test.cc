@@ -1,6 +1,11 @@
 #include "observe/metrics_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -15,6 +20,7 @@ TEST(MetricsFile, AppendsOneObjectPerLine) {
   MetricsFile(path).write({{"type", "a"}});
   MetricsFile again(path);
   again.write({{"type", "b"}, {"value", 1}});
+  again.flush();
   EXPECT_EQ(read_text(path), "{\"type\":\"a\"}\n{\"type\":\"b\",\"value\":1}\n");
 }
 
@@ -29,7 +35,37 @@ TEST(MetricsFile, NamesAFileItCannotOpen) {
 
 TEST(MetricsFile, AFullDiskIsAnError) {
   MetricsFile full("/dev/full");
-  EXPECT_THROW(full.write({{"type", "a"}}), DataError);
+  full.write({{"type", "a"}});
+  EXPECT_THROW(full.flush(), DataError);
+  EXPECT_THROW(full.write({{"type", "b"}}), DataError);
+}
+
+// A pipe that nobody empties stands for a disk that stalls.
+TEST(MetricsFile, ADiskThatStallsStopsNobody) {
+  const TempDir dir;
+  const auto path = dir / "metrics.jsonl";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  const std::string text(1000, 'x');
+  std::size_t read = 0;
+  {
+    MetricsFile file(path);
+    for (int i = 0; i < 4000; ++i) {
+      file.write({{"text", text}}, MetricsFile::Need::kIfThereIsTime);
+    }
+    file.write({{"text", "the last"}});
+    std::string end;
+    while (end.find("the last") == std::string::npos) {
+      std::array<char, 65536> block;
+      const ssize_t got = ::read(reader, block.data(), block.size());
+      if (got <= 0) continue;
+      read += static_cast<std::size_t>(got);
+      end = std::string(block.data(), static_cast<std::size_t>(got));
+    }
+  }
+  ::close(reader);
+  EXPECT_LT(read, 3'000'000U);  // the rest was left out
 }
 
 }  // namespace

@@ -256,7 +256,7 @@ TEST_F(LongRun, AStoppedServerCountsAsDeadAfterItsTimeout) {
   EXPECT_FALSE(alive(servers[0]));
 }
 
-TEST_F(LongRun, AWaitThatReachesItsDeadlineSaysWhoWaitsForWhom) {
+TEST_F(LongRun, AServerThatMakesNoProgressUntilTheDeadlineIsNamed) {
   PacelineProcess process(
       dir_.path(), train("run", {"--servers", "2", "--deadline", "2s", "--member-timeout", "50s"}));
   ASSERT_TRUE(has_begun("run"));
@@ -265,9 +265,7 @@ TEST_F(LongRun, AWaitThatReachesItsDeadlineSaysWhoWaitsForWhom) {
   ::kill(servers[0], SIGSTOP);
   EXPECT_EQ(process.wait(), 4) << process.output();
   EXPECT_THAT(process.output(),
-              ::testing::ContainsRegex("(worker[01]|chief) has waited 2.* for .*server1"));
-  EXPECT_THAT(process.output(), ::testing::ContainsRegex("nothing heard from server1 for"));
-  EXPECT_NE(process.output().find("--deadline"), std::string::npos) << process.output();
+              ::testing::ContainsRegex("server1 is lost: no progress for 2.*--deadline"));
   EXPECT_FALSE(alive(servers[0]));
 }
 

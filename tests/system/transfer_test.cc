@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "base/plugin.h"
+#include "base/process.h"
 #include "system/run_fixture.h"
 
 namespace paceline {

@@ -34,7 +34,8 @@ TEST(PhaseTimes, KnowTheMedianOfTheLastSteps) {
 TEST(PhaseClock, GivesEveryMomentToOnePhase) {
   PhaseTimes times;
   const TimePoint begin = Clock::now();
-  PhaseClock clock(times);
+  Activity activity("training");
+  PhaseClock clock(times, activity);
   EXPECT_EQ(clock.enter(Phase::kData), Phase::kWaiting);
   std::this_thread::sleep_for(2ms);
   EXPECT_EQ(clock.enter(Phase::kForward), Phase::kData);

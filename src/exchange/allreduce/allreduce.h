@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/buffer.h"
@@ -64,8 +65,9 @@ class AllReduce final : public Exchange {
   std::uint64_t version() const;  // steps applied
   LinkCounters counters() const { return ring_.counters(); }
 
-  // Ends the carriers. Parameters and state are then those of version().
+  // Ends the carriers. Parameters and state are then those of version(), and may be taken.
   void halt();
+  std::pair<Buffer, Buffer> take() { return {std::move(values_), std::move(state_)}; }
 
   // From any thread: waits here and on other workers end with CommError(reason).
   void abort(const std::string& reason);

@@ -20,9 +20,9 @@ namespace paceline {
 struct RingOptions {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
-  std::string host = "127.0.0.1";  // to bind to
-  Duration deadline = std::chrono::seconds(60);
-  std::string name;  // "worker1": in messages
+  std::string host = "127.0.0.1";                // to bind to
+  Duration deadline = std::chrono::seconds(60);  // to connect
+  std::string name;                              // "worker1": in messages
   WireFormat wire = WireFormat::kFloat;
 };
 
@@ -44,8 +44,8 @@ class Ring {
 
   // Each member's values become the sums over all members, of the format of the wire; they
   // are the same bits everywhere. Everyone calls it with as many
-  // values and the same tag; several threads may, with different tags. Throws CommError when
-  // a member is gone or the deadline has passed.
+  // values and the same tag; several threads may, with different tags. Waits for all members;
+  // throws CommError when one is gone or close() was called.
   void sum(std::span<float> values, std::uint32_t tag);
   void sum(std::span<double> values, std::uint32_t tag);
 

@@ -1,12 +1,11 @@
 #include "exchange/ps/reader.h"
 
 #include "base/error.h"
-#include "base/units.h"
 
 namespace paceline {
 
 PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration deadline)
-    : loop_(loop), map_(map), name_(address.name), deadline_(deadline), chunks_(map.chunks()) {
+    : loop_(loop), map_(map), name_(address.name), chunks_(map.chunks()) {
   PsConnection::Events events;
   events.server_of = [this](std::uint32_t chunk) { return map_.server_of(chunk); };
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
@@ -57,10 +56,8 @@ void PsReader::read(std::uint64_t version, std::span<float> values, std::span<fl
     connection_->send(map_.server_of(chunk), header, pull.SerializeAsString());
   }
   const auto done = [this] { return arrived_ == map_.chunks() || !refused_.empty(); };
-  if (!connection_->wait(done, Clock::now() + deadline_)) {
-    throw CommError(
-        "{} has waited {} for {} to send version {}: raise --deadline if the network is slow",
-        name_, format_duration(deadline_), owing(), version);
+  if (!connection_->wait(done, TimePoint::max())) {
+    throw CommError("{} no longer waits for {} to send version {}", name_, owing(), version);
   }
   if (!refused_.empty()) throw CommError("{}: {}", name_, refused_);
   for (std::uint32_t chunk = 0; chunk < map_.chunks(); ++chunk) {

@@ -15,11 +15,12 @@ namespace paceline {
 
 class PsReader {
  public:
+  // Connects before `deadline` has passed.
   PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration deadline);
 
   // Fills `values` with exactly `version`, and `state` (slots vectors, one behind the other,
-  // or empty) with the optimizer's. Throws CommError naming the server that does not answer
-  // or no longer has the version.
+  // or empty) with the optimizer's. Waits until it is there or the loop is stopped. Throws
+  // CommError naming the server that is lost, was waited for or no longer has the version.
   void read(std::uint64_t version, std::span<float> values, std::span<float> state = {});
 
   LinkCounters counters() const { return connection_->counters(); }
@@ -34,7 +35,6 @@ class PsReader {
   Loop& loop_;
   ChunkMap map_;
   std::string name_;
-  Duration deadline_;
   std::vector<Arriving> chunks_;
   std::uint64_t version_ = 0;  // that is being read
   std::uint64_t vectors_ = 1;  // values, and slots of state

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/units.h"
 
 namespace paceline {
 
@@ -12,7 +11,6 @@ RowReader::RowReader(Loop& loop, const RowDeal& deal, PsAddress address, Duratio
     : loop_(loop),
       deal_(deal),
       name_(address.name),
-      deadline_(deadline),
       arriving_(deal.servers()),
       answers_(deal.servers()),
       answered_(deal.servers()) {
@@ -50,14 +48,13 @@ void RowReader::ask(wire::Pull pull) {
   const auto done = [this] {
     return !refused_.empty() || std::ranges::all_of(answered_, std::identity());
   };
-  if (!connection_->wait(done, Clock::now() + deadline_)) {
+  if (!connection_->wait(done, TimePoint::max())) {
     std::set<std::uint32_t> owing;
     for (std::uint32_t server = 0; server < deal_.servers(); ++server) {
       if (!answered_[server]) owing.insert(server);
     }
-    throw CommError(
-        "{} has waited {} for {} to send version {}: raise --deadline if the network is slow",
-        name_, format_duration(deadline_), connection_->names_of(owing), pull.version());
+    throw CommError("{} no longer waits for {} to send version {}", name_,
+                    connection_->names_of(owing), pull.version());
   }
   if (!refused_.empty()) throw CommError("{}: {}", name_, refused_);
 }

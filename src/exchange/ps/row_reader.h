@@ -16,9 +16,11 @@ namespace paceline {
 
 class RowReader {
  public:
+  // Connects before `deadline` has passed.
   RowReader(Loop& loop, const RowDeal& deal, PsAddress address, Duration deadline);
 
-  // All throw CommError naming the server that does not answer or no longer has the version.
+  // All wait until the answers are there or the loop is stopped, and throw CommError naming the
+  // server that is lost, was waited for or no longer has the version.
   // Of vector 0, the weights, or of what the optimizer keeps: the values of these keys.
   void read(std::uint64_t version, std::uint64_t vector, Range keys, std::span<float> out);
   // What these test rows score: the logarithm of the odds, or the value itself.
@@ -32,7 +34,6 @@ class RowReader {
   Loop& loop_;
   RowDeal deal_;
   std::string name_;
-  Duration deadline_;
   std::uint64_t ticket_ = 0;      // of the read under way
   std::vector<Buffer> arriving_;  // by server
   std::vector<Buffer> answers_;

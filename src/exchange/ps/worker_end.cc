@@ -1,7 +1,6 @@
 #include "exchange/ps/worker_end.h"
 
 #include "base/error.h"
-#include "base/units.h"
 #include "exchange/parsed.h"
 #include "optim/sum.h"
 
@@ -126,30 +125,22 @@ void WorkerEnd::throw_if_aborted() const {
 
 // ---- waiting ---------------------------------------------------------------------------
 
-// First without ceremony; a wait that is long enough for people to wonder is announced,
-// and one that reaches the deadline is an error that says who waited for whom.
+// First without ceremony; a wait that is long enough for people to wonder is announced.
 void WorkerEnd::wait_for(const std::function<bool()>& done,
                          const std::function<std::string()>& what) {
   const TimePoint start = Clock::now();
   const auto over = [&] { return aborted_ || done(); };
-  bool held = connection_->wait(over, start + std::min(kSilentWait, options_.deadline));
-  if (!held) {
+  if (!connection_->wait(over, start + kSilentWait)) {
     {
       const std::lock_guard lock(wait_mutex_);
       waiting_for_ = what();
       waiting_since_ = start;
     }
-    held = connection_->wait(over, start + options_.deadline);
+    connection_->wait(over, TimePoint::max());
     const std::lock_guard lock(wait_mutex_);
     waiting_for_.clear();
   }
   throw_if_aborted();
-  if (!held) {
-    throw CommError(
-        "{} has waited {} for {}. See which role is silent in the run's logs, or "
-        "raise --deadline",
-        options_.name, format_duration(options_.deadline), what());
-  }
 }
 
 WorkerEnd::Wait WorkerEnd::waiting() const {
@@ -192,11 +183,21 @@ double WorkerEnd::own_scale(std::span<const float> gradient, const Loss& loss) c
 
 void WorkerEnd::drain() {
   const Pump::Hold hold(pump_);
-  const auto quiet = [this] {
+  const auto over = [this] {
     const std::lock_guard lock(mutex_);
-    return core_.quiet();
+    return core_.quiet() || aborted_ || dismissed_;
   };
-  connection_->wait(quiet, Clock::now() + std::min<Duration>(options_.deadline, kSilentWait));
+  try {
+    connection_->wait(over, TimePoint::max());
+  } catch (const ServerLost&) {
+    const std::lock_guard lock(mutex_);
+    if (!core_.stopping()) throw;  // at the end of a run servers leave when they like
+  }
+}
+
+void WorkerEnd::dismiss() {
+  dismissed_ = true;
+  loop_.post([] {});
 }
 
 }  // namespace paceline

@@ -1,5 +1,8 @@
 // What a worker's exchanges with parameter servers have in common: the state machine, the links,
-// waiting with a deadline and with words for people, and the chief's messages.
+// waiting with words for people, and the chief's messages.
+//
+// No wait ends by itself: a server may have good reasons to be slow. The chief sees whether anybody
+// gets on, and ends what hangs (cluster/progress_watch.h); then abort() ends the waits.
 //
 // The training thread calls the Exchange methods and, inside them, runs the loop that
 // drives the links: no hand-over between threads on the way of a gradient. Where there is much to
@@ -28,8 +31,8 @@ namespace paceline {
 struct PsClientOptions {
   WorkerCore::Options core;
   StepRules rules;
-  WireFormat wire = WireFormat::kFloat;  // of pushes and pulls
-  Duration deadline = std::chrono::seconds(60);
+  WireFormat wire = WireFormat::kFloat;          // of pushes and pulls
+  Duration deadline = std::chrono::seconds(60);  // to connect
   std::string name;
   bool pumped = false;        // sends and receives while the training thread computes
   bool whole_tables = false;  // all blocks travel, zeros or not
@@ -51,8 +54,9 @@ class WorkerEnd : public Exchange {
   // While it lives nothing arrives: parameters() stay as they are.
   Pump::Hold hold() { return Pump::Hold(pump_); }
 
-  // Waits, not for long, until every server has acknowledged what was pushed.
+  // Waits until every server has acknowledged what was pushed, or dismiss() or abort() is called.
   void drain();
+  void dismiss();  // the run is over; from any thread
 
   LinkCounters counters() const { return connection_->counters(); }  // from any thread
   std::uint64_t rows() const { return rows_; }  // of tables, exchanged so far; from any thread
@@ -97,6 +101,7 @@ class WorkerEnd : public Exchange {
   TellChief tell_;
   std::string abort_reason_;
   std::atomic<bool> aborted_ = false;
+  std::atomic<bool> dismissed_ = false;
   std::string meta_;  // re-used
 
   mutable std::mutex wait_mutex_;

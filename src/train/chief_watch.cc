@@ -1,0 +1,132 @@
+// How the chief looks after its members: who is silent, who hangs, whether the run gets on.
+#include "base/units.h"
+#include "train/chief.h"
+#include "train/member.h"
+
+namespace paceline {
+
+void Chief::look_after_members() {
+  const TimePoint now = Clock::now();
+  // Then it was this process that did not run.
+  const bool slept = now - std::exchange(looked_, now) > role_.config.member_timeout / 2;
+  if (slept) {
+    opened_ = progressed_ = now;
+    watch_.forgive(now);
+  }
+  for (const auto& line : std::vector(lines_)) {
+    if (slept) line->heard = now;
+    const ClusterMember* member = core_->member(line->incarnation);
+    if (member == nullptr || !member->live) continue;
+    const Duration silence = now - line->heard;
+    if (silence < role_.config.member_timeout) continue;
+    drop(*line,
+         fmt::format("nothing heard from it for {} (--member-timeout)", format_duration(silence)));
+  }
+}
+
+void Chief::drop(MemberLine& line, const std::string& reason) {
+  line.link().close(reason);
+  lost(line, reason);
+}
+
+// Their heartbeats come, perhaps, but they do nothing that others wait for.
+void Chief::drop_stuck_members() {
+  const TimePoint now = Clock::now();
+  if (saver_) {
+    wire::Heartbeat own;
+    add_activity(saver_->activity(), own);
+    watch_.heard(0, own, now);
+  }
+  for (const ProgressWatch::Stuck& stuck : watch_.stuck(now)) {
+    watch_.forget(stuck.member);
+    const std::string reason = fmt::format("no progress for {} (--deadline) while {}",
+                                           format_duration(stuck.still), stuck.doing);
+    if (stuck.member == 0) {
+      for (const std::uint64_t version : saver_->unfinished()) {
+        save_failed(version, {reason, ExitCode::kData});
+      }
+      continue;
+    }
+    for (const auto& line : std::vector(lines_)) {
+      if (line->incarnation == stuck.member && !ended_) drop(*line, reason);
+    }
+  }
+}
+
+// Everyone is alive, but steps do not end: that is said out loud, with who owes what. When nobody
+// gets on at all, the run is ended.
+void Chief::look_for_stalls() {
+  const TimePoint now = Clock::now();
+  if (!stall_told_ && now - progressed_ >= role_.config.deadline / 4) {
+    stall_told_ = true;
+    warn_of_stall(now - progressed_);
+  }
+  const Duration still = watch_.still(now);
+  if (still < role_.config.deadline) return;
+  watch_.got_on(now);  // what follows has as long again
+  if (core_->stopping()) return carry_out(core_->hurry());
+  carry_out(
+      core_->fail(fmt::format("nobody has made any progress for {} at step {}{}{}. If these "
+                              "roles are only slow, raise --deadline",
+                              format_duration(still), core_->watermark(), waits(), silences()),
+                  ExitCode::kCommunication));
+}
+
+void Chief::warn_of_stall(Duration still) {
+  if (core_->watermark() >= parts_.last_version) {
+    return journal_.warning(
+        fmt::format("all steps are done; testing and saving the last version "
+                    "has taken {} so far{}{}",
+                    format_duration(still), waits(), silences()));
+  }
+  const std::string owing = core_->owners(core_->watermark(), missing_);
+  journal_.warning(fmt::format(
+      "no step was completed for {} at step {}{}{}{}", format_duration(still), core_->watermark(),
+      owing.empty() ? "" : ": contributions are missing from " + owing, waits(), silences()));
+}
+
+// What members do that may keep others waiting, and what they wait for.
+std::string Chief::waits() const {
+  std::string text;
+  for (const auto& line : lines_) {
+    const ClusterMember* member = core_->member(line->incarnation);
+    if (member == nullptr || !member->live) continue;
+    if (!line->figures.waiting().empty()) {
+      text += fmt::format("; {} waits for {}, for {:.0f} s", member->name, line->figures.waiting(),
+                          line->figures.waiting_seconds());
+      continue;
+    }
+    for (const wire::Activity& activity : line->figures.activities()) {
+      if (activity.kind() == wire::Activity::SERVING || activity.doing().empty()) continue;
+      text += fmt::format("; {} is {}", member->name, activity.doing());
+    }
+  }
+  return text;
+}
+
+void Chief::look_for_latecomers() {
+  if (Clock::now() - opened_ < role_.config.start_timeout) return;
+  // Servers of large models may still be setting them up; they are heard.
+  const std::uint64_t all = server_count(role_.config) + role_.config.workers + 1;
+  if (core_->members().size() >= all) return;
+  carry_out(core_->fail(
+      fmt::format("after {} only {} of {} roles have registered; see the logs of the others, or "
+                  "raise --start-timeout",
+                  format_duration(role_.config.start_timeout), core_->members().size(), all),
+      ExitCode::kCommunication));
+}
+
+// Members that have missed some heartbeats.
+std::string Chief::silences() const {
+  const Duration usual = std::max<Duration>(4 * role_.config.heartbeat, std::chrono::seconds(1));
+  std::string text;
+  for (const auto& line : lines_) {
+    const ClusterMember* member = core_->member(line->incarnation);
+    const Duration silence = Clock::now() - line->heard;
+    if (member == nullptr || !member->live || line->goodbye || silence < usual) continue;
+    text += fmt::format("; nothing heard from {} for {}", member->name, format_duration(silence));
+  }
+  return text;
+}
+
+}  // namespace paceline

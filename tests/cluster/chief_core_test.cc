@@ -1,0 +1,233 @@
+// What the chief does when members are lost at the very end, or in a ring: cases that are too rare
+// to wait for a simulation to meet them.
+#include "cluster/chief_core.h"
+
+#include <gmock/gmock.h>
+
+namespace paceline {
+namespace {
+
+class ChiefTest : public ::testing::Test {
+ protected:
+  // One server (in a ring: the keeper), two workers, an evaluator; two epochs of two steps.
+  void start(bool ring) {
+    ChiefCore::Options options;
+    options.grid = {20, 10, 5};
+    options.workers = 2;
+    options.last_version = 4;
+    options.elastic = !ring;
+    core_.emplace(options);
+    do_all(core_->registered(Role::kServer, "server0", "there", server_));
+    do_all(core_->registered(Role::kWorker, "worker0", "", worker0_));
+    do_all(core_->registered(Role::kWorker, "worker1", "", worker1_));
+    do_all(core_->registered(Role::kEvaluator, "evaluator0", "", evaluator_));
+    do_all(core_->ready(server_));
+  }
+  void complete(std::uint32_t server, std::uint64_t version, bool pinned) {
+    wire::Complete complete;
+    complete.set_version(version);
+    complete.set_pinned(pinned);
+    do_all(core_->complete(server, complete));
+  }
+  void evaluated(std::uint64_t version) {
+    wire::Evaluated evaluated;
+    evaluated.set_version(version);
+    do_all(core_->evaluated(evaluated));
+  }
+  void train_all() {
+    complete(server_, 2, true);
+    do_all(core_->saved(2));
+    evaluated(2);
+    complete(server_, 4, true);
+  }
+  void do_all(const ChiefCore::Actions& actions) {
+    last_.clear();
+    for (const ChiefAction& action : actions) {
+      last_.push_back(action);
+      if (const auto* ended = std::get_if<RunEnded>(&action)) ended_ = *ended;
+    }
+  }
+  template <typename Message>
+  std::vector<std::uint32_t> told() const {  // who was told so, by the last call
+    std::vector<std::uint32_t> members;
+    for (const ChiefAction& action : last_) {
+      const auto* send = std::get_if<SendToMember>(&action);
+      if (send && std::holds_alternative<Message>(send->message)) {
+        members.push_back(send->incarnation);
+      }
+    }
+    return members;
+  }
+  template <typename Action>
+  bool did() const {
+    return std::ranges::any_of(
+        last_, [](const ChiefAction& action) { return std::holds_alternative<Action>(action); });
+  }
+
+  std::optional<ChiefCore> core_;
+  std::uint32_t server_ = 0;
+  std::uint32_t worker0_ = 0;
+  std::uint32_t worker1_ = 0;
+  std::uint32_t evaluator_ = 0;
+  std::vector<ChiefAction> last_;
+  std::optional<RunEnded> ended_;
+};
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST_F(ChiefTest, NeedsNoWorkerWhileTheLastVersionIsTested) {
+  start(false);
+  train_all();
+  do_all(core_->lost(worker0_, "killed"));
+  do_all(core_->lost(worker1_, "killed"));
+  EXPECT_FALSE(ended_);
+  do_all(core_->saved(4));
+  evaluated(4);
+  ASSERT_TRUE(ended_);
+  EXPECT_EQ(ended_->error, "");
+}
+
+// The last worker's death may be heard of before what it has achieved.
+TEST_F(ChiefTest, AsksTheServersHowFarTheyAreWhenTheLastWorkerIsLost) {
+  start(false);
+  complete(server_, 2, true);
+  do_all(core_->saved(2));
+  evaluated(2);
+  do_all(core_->lost(worker0_, "killed"));
+  do_all(core_->lost(worker1_, "killed"));
+  EXPECT_THAT(told<wire::Fence>(), ElementsAre(server_));
+  wire::Fenced fenced;
+  for (const ChiefAction& action : last_) {
+    const auto* send = std::get_if<SendToMember>(&action);
+    if (send && std::holds_alternative<wire::Fence>(send->message)) {
+      fenced.set_number(std::get<wire::Fence>(send->message).number());
+    }
+  }
+  EXPECT_FALSE(ended_);
+  complete(server_, 4, true);
+  fenced.set_open(4);
+  fenced.set_untouched(4);
+  do_all(core_->fenced(server_, fenced));
+  EXPECT_FALSE(ended_);
+  do_all(core_->saved(4));
+  evaluated(4);
+  ASSERT_TRUE(ended_);
+  EXPECT_EQ(ended_->error, "");
+}
+
+TEST_F(ChiefTest, EndsWithoutWorkersWhenStepsAreLeft) {
+  start(false);
+  do_all(core_->lost(worker0_, "killed"));
+  do_all(core_->lost(worker1_, "killed"));
+  wire::Fenced fenced;
+  fenced.set_number(3);  // the third plan
+  fenced.set_open(1);
+  fenced.set_untouched(2);
+  do_all(core_->fenced(server_, fenced));
+  EXPECT_THAT(told<wire::Stop>(), ElementsAre(server_));
+  wire::Stopped stopped;
+  stopped.set_version(1);
+  stopped.set_even(true);
+  do_all(core_->stopped(server_, stopped));
+  EXPECT_TRUE(did<SaveCheckpoint>());
+  do_all(core_->saved(1));
+  ASSERT_TRUE(ended_);
+  EXPECT_EQ(ended_->error, "no worker is left; worker1 is lost: killed");
+}
+
+TEST_F(ChiefTest, OfARingAsksASurvivorToKeepTheLastVersionForItsTest) {
+  start(true);
+  train_all();
+  do_all(core_->lost(server_, "killed"));
+  EXPECT_THAT(told<wire::Keep>(), ElementsAre(worker0_));
+  do_all(core_->lost(worker0_, "killed"));  // it was the same process
+  EXPECT_THAT(told<wire::Keep>(), ElementsAre(worker1_));
+  EXPECT_EQ(core_->unwelcome(Role::kServer), "");
+  std::uint32_t keeper = 0;
+  do_all(core_->registered(Role::kServer, "keeper in worker1", "here", keeper));
+  EXPECT_THAT(told<wire::Pin>(), ElementsAre(keeper));
+  EXPECT_THAT(told<wire::Begin>(), ElementsAre(evaluator_));
+  complete(keeper, 4, true);
+  EXPECT_THAT(told<wire::Evaluate>(), ElementsAre(evaluator_));
+  EXPECT_TRUE(did<SaveCheckpoint>());
+  do_all(core_->saved(4));
+  evaluated(4);
+  ASSERT_TRUE(ended_);
+  EXPECT_EQ(ended_->error, "");
+}
+
+TEST_F(ChiefTest, OfARingDoesNotRepeatWhatWasDoneBeforeTheKeeperWasLost) {
+  start(true);
+  train_all();
+  do_all(core_->saved(4));
+  do_all(core_->lost(server_, "killed"));
+  std::uint32_t keeper = 0;
+  do_all(core_->registered(Role::kServer, "keeper in worker0", "here", keeper));
+  complete(keeper, 4, true);
+  EXPECT_THAT(told<wire::Evaluate>(), ElementsAre(evaluator_));
+  EXPECT_FALSE(did<SaveCheckpoint>());
+  evaluated(4);
+  ASSERT_TRUE(ended_);
+}
+
+TEST_F(ChiefTest, OfARingSavesWhatASurvivorHoldsWhenItIsBroken) {
+  start(true);
+  complete(server_, 2, true);
+  complete(server_, 3, false);
+  do_all(core_->lost(server_, "killed"));
+  EXPECT_THAT(told<wire::Stop>(), ElementsAre(worker0_, worker1_));
+  EXPECT_THAT(told<wire::Keep>(), ElementsAre(worker0_));
+  do_all(core_->lost(worker0_, "killed"));
+  std::uint32_t keeper = 0;
+  do_all(core_->registered(Role::kServer, "keeper in worker1", "here", keeper));
+  EXPECT_THAT(told<wire::Stop>(), ElementsAre(keeper));
+  wire::Stopped stopped;
+  stopped.set_version(3);
+  stopped.set_even(true);
+  do_all(core_->stopped(keeper, stopped));
+  EXPECT_TRUE(did<SaveCheckpoint>());
+  do_all(core_->saved(3));
+  ASSERT_TRUE(ended_);
+  EXPECT_EQ(ended_->error, "server0 is lost: killed");
+}
+
+TEST_F(ChiefTest, OfARingEndsWhenNobodyHoldsTheParameters) {
+  start(true);
+  train_all();
+  do_all(core_->lost(server_, "killed"));
+  do_all(core_->lost(worker0_, "killed"));
+  do_all(core_->lost(worker1_, "killed"));
+  ASSERT_TRUE(ended_);
+  EXPECT_NE(ended_->error, "");
+}
+
+// Workers may take as long as they need to finish what they have begun.
+TEST_F(ChiefTest, WaitsForAsynchronousWorkersUntilNobodyGetsOn) {
+  ChiefCore::Options options;
+  options.mode = Mode::kAsync;
+  options.grid = {20, 10, 5};
+  options.workers = 2;
+  options.last_version = 4;
+  core_.emplace(options);
+  do_all(core_->registered(Role::kServer, "server0", "there", server_));
+  do_all(core_->registered(Role::kWorker, "worker0", "", worker0_));
+  do_all(core_->registered(Role::kWorker, "worker1", "", worker1_));
+  do_all(core_->registered(Role::kEvaluator, "evaluator0", "", evaluator_));
+  do_all(core_->ready(server_));
+  do_all(core_->stop("interrupted"));
+  EXPECT_THAT(told<wire::Stop>(), ElementsAre(worker0_, worker1_));
+  EXPECT_EQ(core_->waited_for(), "worker0, worker1");
+  do_all(core_->quiet(worker0_));
+  EXPECT_THAT(told<wire::Stop>(), IsEmpty());
+  EXPECT_EQ(core_->waited_for(), "worker1");
+  do_all(core_->hurry());
+  EXPECT_THAT(told<wire::Stop>(), ElementsAre(server_));
+  EXPECT_EQ(core_->waited_for(), "server0");
+  do_all(core_->hurry());
+  ASSERT_TRUE(ended_);
+  EXPECT_TRUE(ended_->interrupted);
+}
+
+}  // namespace
+}  // namespace paceline

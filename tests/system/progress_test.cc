@@ -1,0 +1,95 @@
+// Slow is not stuck: runs whose tests take longer than --deadline go on, and roles that hang are
+// named and ended however regularly they beat.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <csignal>
+
+#include "checkpoint/checkpoint.h"
+#include "system/run_fixture.h"
+
+namespace paceline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr const char* kManyTests = "1000000";
+#else
+constexpr const char* kManyTests = "6000000";
+#endif
+
+class Progress : public LongRun, public ::testing::WithParamInterface<const char*> {
+ protected:
+  bool says(const std::string& name, const std::string& role, const std::string& words) const {
+    return eventually(60, [&] {
+      const auto file = path(name) / "logs" / (role + ".log");
+      return std::filesystem::exists(file) && read_text(file).find(words) != std::string::npos;
+    });
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Exchanges, Progress, ::testing::Values("ps", "allreduce"));
+
+// So many epochs are untested that training must wait for their tests.
+TEST_P(Progress, TestsThatTakeLongerThanTheDeadlineHarmNobody) {
+  const Result result = paceline(
+      train("run", {"--exchange", GetParam(), "--epochs", "6", "--synthetic-width", "20",
+                    "--synthetic-examples", "100", "--synthetic-test-examples", kManyTests,
+                    "--deadline", "500ms", "--heartbeat", "50ms", "--checkpoint-every", "1"}));
+  EXPECT_EQ(result.code, 0) << result.output;
+  EXPECT_EQ(summary("run")["epochs"], 6);
+}
+
+TEST_P(Progress, LosingAnyWorkerDuringTheLastTestHarmsNobody) {
+  for (const std::string lost : {"worker0", "worker1"}) {
+    const std::string name = "run-" + lost;
+    const Arguments arguments =
+        train(name, {"--exchange", GetParam(), "--workers", "2", "--epochs", "2",
+                     "--synthetic-test-examples", kManyTests, "--synthetic-width", "20"});
+    PacelineProcess process(dir_.path(), arguments);
+    const auto workers = process.roles(lost, 1);
+    ASSERT_EQ(workers.size(), 1U);
+    ASSERT_TRUE(says(name, "chief", "epoch 2 is trained"));
+    ::kill(workers[0], SIGKILL);
+    EXPECT_EQ(process.wait(), 0) << process.output();
+    EXPECT_EQ(summary(name)["status"], "complete");
+    EXPECT_EQ(summary(name)["examples"], 2 * 997);
+    EXPECT_EQ(summary(name)["epochs"], 2);
+    EXPECT_TRUE(summary(name)["test_accuracy"].is_number());
+    EXPECT_EQ(CheckpointReader(find_checkpoint(path(name))).info().epoch, 2U);
+  }
+}
+
+TEST_F(Progress, LosingAllWorkersDuringTheLastTestHarmsNobody) {
+  PacelineProcess process(
+      dir_.path(), train("run", {"--workers", "2", "--epochs", "2", "--synthetic-test-examples",
+                                 kManyTests, "--synthetic-width", "20"}));
+  const auto workers = process.roles("worker", 2);
+  ASSERT_EQ(workers.size(), 2U);
+  ASSERT_TRUE(says("run", "chief", "epoch 2 is trained"));
+  for (const pid_t worker : workers) ::kill(worker, SIGKILL);
+  EXPECT_EQ(process.wait(), 0) << process.output();
+  EXPECT_EQ(summary("run")["status"], "complete");
+}
+
+// What one epoch has learned is saved by a survivor, whoever is gone.
+TEST_F(Progress, ABrokenRingSavesWhatItHasLearned) {
+  for (const std::string lost : {"worker0", "worker1", "worker2"}) {
+    const std::string name = "run-" + lost;
+    PacelineProcess process(
+        dir_.path(), train(name, {"--exchange", "allreduce", "--workers", "3", "--epochs", "1",
+                                  "--synthetic-examples", "20000000", "--batch", "10",
+                                  "--synthetic-width", "4", "--checkpoint-every", "1"}));
+    ASSERT_TRUE(has_begun(name));
+    ::kill(process.roles(lost, 1)[0], SIGKILL);
+    EXPECT_EQ(process.wait(), 4) << process.output();
+    EXPECT_THAT(process.output(), HasSubstr(lost + " is lost"));
+    EXPECT_THAT(process.output(), HasSubstr("Go on with: paceline train --resume"));
+    EXPECT_GT(CheckpointReader(find_checkpoint(path(name))).info().version, 0U);
+  }
+}
+
+}  // namespace
+}  // namespace paceline
