@@ -174,8 +174,10 @@ class ServerRole {
     const RunConfig& config = role_.config;
     ShardOptions shard_options{config.optimizer, parts_.groups,        parts_.grid,
                                parts_.rules,     config.deterministic, false};
-    shard_options.keep_previous_state =
+    // Servers and chunks may be one step apart in sync mode only, elsewhere none goes back.
+    const bool apart =
         options.servers > 1 || (options.chunks.size() > 1 && !options.rules.need_whole_step());
+    shard_options.keep_previous_state = apart && options.mode == Mode::kSync;
     shard_options.whole_tables = config.transfer == Transfer::kDense;
     auto shard =
         std::make_unique<Shard>(parts_.chunks, setup.index(), shard_options, parts_.schedule);

@@ -8,6 +8,8 @@
 namespace paceline {
 namespace {
 
+constexpr long kPoolAndCurrent = 2;  // references
+
 // A buffer that nobody else holds, from the pool or new.
 std::shared_ptr<Buffer> take(std::vector<std::shared_ptr<Buffer>>& pool, std::size_t bytes) {
   for (const std::shared_ptr<Buffer>& buffer : pool) {
@@ -112,13 +114,13 @@ void Shard::apply(const Apply& apply, const Gradient& gradient) {
                                          : summed(chunk, apply.step);
   const std::size_t bytes = chunk.floats.size() * sizeof(float);
   const bool unchanged = apply.scale == 0;
+  chunk.previous = {};
+  // In place only if neither a reader nor a pin holds the buffer: the pool's reference and
+  // the current version's are then the only ones.
+  const bool state_in_place = !options_.keep_previous_state && !unchanged &&
+                              chunk.current.state.use_count() == kPoolAndCurrent;
   Version next{apply.version, chunk.current.values, chunk.current.state};
   if (!unchanged) {
-    // In place only if neither a reader nor a pin holds the buffer: the pool's reference
-    // and the current version's are then the only ones.
-    const bool state_in_place =
-        !options_.keep_previous_state && chunk.current.state.use_count() <= 2;
-    chunk.previous = {};
     next.values = take(chunk.free_values, bytes);
     if (!state_in_place) next.state = take(chunk.free_state, slots() * bytes);
   }
@@ -132,6 +134,7 @@ void Shard::apply(const Apply& apply, const Gradient& gradient) {
                          next.values->as_floats());
   }
   chunk.previous = std::exchange(chunk.current, std::move(next));
+  if (state_in_place) chunk.previous.state.reset();  // it is the next version's now
   chunk.sum.reset();
 }
 
@@ -161,10 +164,21 @@ Holding::Answer Shard::answer(const SendParams& send) {
 Payload Shard::values(std::uint32_t number, std::uint64_t version, bool with_state) const {
   const Version& found = find(chunks_.at(number), version);
   if (!with_state || slots() == 0) return {found.values->bytes(), found.values};
-  auto both = std::make_shared<Buffer>(found.values->size() + found.state->size());
+  const Payload behind = state(number, version);
+  auto both = std::make_shared<Buffer>(found.values->size() + behind.bytes.size());
   std::memcpy(both->data(), found.values->data(), found.values->size());
-  std::memcpy(both->data() + found.values->size(), found.state->data(), found.state->size());
+  std::memcpy(both->data() + found.values->size(), behind.bytes.data(), behind.bytes.size());
   return {both->bytes(), both};
+}
+
+Payload Shard::state(std::uint32_t number, std::uint64_t version) const {
+  const std::shared_ptr<Buffer>& found = find(chunks_.at(number), version).state;
+  if (!found) {
+    throw FrameError(fmt::format(
+        "the optimizer's state of version {} of chunk {} is not kept: ask for the newest version",
+        version, number));
+  }
+  return {std::as_const(*found).bytes(), found};
 }
 
 std::optional<BlockSet> Shard::changed(std::uint32_t number, std::uint64_t version,

@@ -35,8 +35,10 @@ struct ShardOptions {
   Grid grid;
   StepRules rules;
   bool deterministic = false;
-  bool keep_previous_state = false;  // so that the version before can be saved whole
-  bool whole_tables = false;         // all blocks travel, changed or not
+  // So that the version before can be saved whole. Without it the state is updated in place
+  // unless someone holds it.
+  bool keep_previous_state = false;
+  bool whole_tables = false;  // all blocks travel, changed or not
 };
 
 class Shard final : public Holding {
@@ -58,8 +60,12 @@ class Shard final : public Holding {
   void release(std::uint64_t version) override;
   Answer answer(const SendParams& send) override;
 
-  // The values (and state behind them) of a version that is kept.
+  // The values (and state behind them) of a version that is kept. Throws FrameError where the
+  // state is not: see state().
   Payload values(std::uint32_t chunk, std::uint64_t version, bool with_state) const;
+  // The optimizer's state of the newest version or a pinned one; with keep_previous_state, of
+  // the one before, too. It does not change while someone holds it. Throws FrameError.
+  Payload state(std::uint32_t chunk, std::uint64_t version) const;
   // The blocks of the newest version that are not as they were in an older one; nothing when
   // they are many, or `version` is not the newest.
   std::optional<BlockSet> changed(std::uint32_t chunk, std::uint64_t version,

@@ -80,5 +80,79 @@ TEST(Shard, KnowsTheBlocksThatHaveChanged) {
   EXPECT_EQ(floats_of(shard.values(0, 9, false))[2 * kBlockFloats], 0);
 }
 
+// One chunk of two parameters under Adam, which keeps two numbers for each.
+class ShardState : public ::testing::Test {
+ protected:
+  static ShardOptions with_adam() {
+    ShardOptions options;
+    options.optimizer.kind = OptimizerKind::kAdam;
+    options.groups = {{{0, 2}, 1, 1}};
+    options.grid = {4, 4, 1};
+    return options;
+  }
+
+  void SetUp() override { shard_.load(0, 0, std::vector<float>{1, 2}, {}); }
+
+  void step(double scale = 1) {
+    const Gradient gradient = shard_.landing(1, {}, {0, 4});
+    std::ranges::fill(gradient.values->as_floats(), 4.0F);
+    shard_.accumulate(0, true, {0, 4}, gradient);
+    shard_.apply({.chunk = 0,
+                  .step = version_,
+                  .weight = 4,
+                  .scale = scale,
+                  .version = version_ + 1,
+                  .examples_before = 0},
+                 {});
+    ++version_;
+  }
+  const std::byte* address() { return shard_.state(0, version_).bytes.data(); }
+
+  Shard shard_{ChunkMap(2, 1), 0, with_adam(), Schedule({.rate = 1}, 4, 4, 1)};
+  std::uint64_t version_ = 0;
+};
+
+TEST_F(ShardState, IsUpdatedInPlaceWhileNobodyHoldsIt) {
+  const std::byte* const first = address();
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<float> before = floats_of(shard_.state(0, version_));
+    step();
+    EXPECT_EQ(address(), first);
+    EXPECT_NE(floats_of(shard_.state(0, version_)), before);
+  }
+  step(0);  // a step that changes nothing shares it with the version before
+  step();
+  EXPECT_EQ(address(), first);
+}
+
+TEST_F(ShardState, OfAPinnedVersionNeverChanges) {
+  step();
+  shard_.pin(1);
+  const std::byte* const first = address();
+  const std::vector<float> pinned = floats_of(shard_.values(0, 1, true));
+  step();
+  EXPECT_NE(address(), first);
+  step();
+  step();
+  EXPECT_EQ(floats_of(shard_.values(0, 1, true)), pinned);
+  shard_.release(1);
+  const std::byte* const settled = address();
+  step();
+  EXPECT_EQ(address(), settled);
+}
+
+TEST_F(ShardState, DoesNotChangeWhileAReaderHoldsIt) {
+  const Payload held = shard_.state(0, 0);
+  step();
+  EXPECT_NE(address(), held.bytes.data());
+  EXPECT_THAT(floats_of(held), ElementsAre(0, 0, 0, 0));
+}
+
+TEST_F(ShardState, OfTheVersionBeforeIsRefusedOnceItIsOverwritten) {
+  step();
+  EXPECT_THAT(floats_of(shard_.values(0, 0, false)), ElementsAre(1, 2));
+  EXPECT_THROW(shard_.values(0, 0, true), FrameError);
+}
+
 }  // namespace
 }  // namespace paceline
