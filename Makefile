@@ -22,17 +22,17 @@ build: all-packages ## build everything, optimized, into build/release
 	  cmake --build build/release -j $(JOBS)'
 
 test: check build ## checks and all tests: what CI runs
-	ctest --test-dir build/release --output-on-failure -j $(JOBS)
+	tools/run_tests build/release $(JOBS)
 
 test-asan: packages ## all tests under the address and undefined-behaviour sanitizers
 	cmake --preset asan
 	cmake --build build/asan -j $(JOBS)
-	ctest --test-dir build/asan --output-on-failure -j $(JOBS)
+	tools/run_tests build/asan $(JOBS)
 
 test-tsan: packages ## all tests under the thread sanitizer
 	cmake --preset tsan
 	cmake --build build/tsan -j $(JOBS)
-	ctest --test-dir build/tsan --output-on-failure -j $(JOBS)
+	tools/run_tests build/tsan $(JOBS)
 
 ci: test-asan test-tsan test ## all of the above: what .ci/run runs
 

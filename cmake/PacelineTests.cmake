@@ -16,9 +16,10 @@ target_precompile_headers(paceline_test_headers
 
 # paceline_tests(net SOURCES frame_test.cc DEPENDS paceline::net) makes one test program
 # out of the current folder; each TEST in it is a test of its own to ctest. HEADERS are
-# parsed once for the program, in the place of those all tests share.
+# parsed once for the program, in the place of those all tests share. With ROOT, suites whose name
+# ends with NeedRoot have the label "root"; tools/run_tests leaves them out for all other users.
 function(paceline_tests name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;DEPENDS;HEADERS" ${ARGN})
+  cmake_parse_arguments(arg "ROOT" "TIMEOUT" "SOURCES;DEPENDS;HEADERS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -30,7 +31,12 @@ function(paceline_tests name)
   else()
     target_precompile_headers(${name}_tests REUSE_FROM paceline_test_headers)
   endif()
-  gtest_discover_tests(${name}_tests TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${arg_TIMEOUT}
+  set(discovery TEST_PREFIX ${name}/ DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${arg_TIMEOUT}
     ENVIRONMENT TSAN_OPTIONS=suppressions=${PACELINE_ROOT}/tests/tsan.supp)
+  if(arg_ROOT)
+    gtest_discover_tests(${name}_tests TEST_FILTER "-*NeedRoot.*" ${discovery})
+    gtest_discover_tests(${name}_tests TEST_FILTER "*NeedRoot.*" ${discovery} LABELS root)
+  else()
+    gtest_discover_tests(${name}_tests ${discovery})
+  endif()
 endfunction()

@@ -96,14 +96,6 @@ Connected connect_before(const Address& address, TimePoint deadline) {
   }
 }
 
-// Somebody else might have taken the name.
-bool is_ours(int descriptor) {
-  ucred peer{};
-  socklen_t size = sizeof(peer);
-  return ::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-         peer.uid == ::geteuid();
-}
-
 std::optional<Connected> take_short_cut(const Address& address) {
   const Address neighbour = neighbour_of(address);
   if (neighbour.host.size() > kLongestUnixPath) return std::nullopt;  // nobody listens there
@@ -111,7 +103,7 @@ std::optional<Connected> take_short_cut(const Address& address) {
   Descriptor descriptor = open_socket(endpoint);
   const bool there = descriptor.valid() &&
                      ::connect(descriptor.get(), endpoint.get(), endpoint.size) == 0 &&
-                     is_ours(descriptor.get());
+                     is_same_user(descriptor.get());  // others might have taken the name
   if (!there) return std::nullopt;
   return Connected{descriptor.take(), endpoint.family()};
 }

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "base/error.h"
 #include "net/link.h"
@@ -111,6 +112,26 @@ int cached_bytes() {
 }
 
 // Failures are not errors: the connection works without these settings.
+namespace {
+
+std::optional<uid_t> user_at(int descriptor) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer.uid;
+}
+
+}  // namespace
+
+bool is_same_user(int descriptor) {
+  return user_at(descriptor) == ::geteuid();
+}
+
+std::string user_of(int descriptor) {
+  const auto user = user_at(descriptor);
+  return user ? std::to_string(*user) : "?";
+}
+
 void tune(int descriptor, int family, int buffer_bytes) {
   if (family != AF_UNIX) {
     const int on = 1;

@@ -47,6 +47,12 @@ class Descriptor {
 // A new non-blocking stream socket for this kind of endpoint; invalid, with errno, on failure.
 Descriptor open_socket(const Endpoint& endpoint);
 
+// Whether the other end of a Unix socket belongs to this process's user: the same effective user
+// id. Root is no exception, on either end: it comes by TCP as all others do.
+bool is_same_user(int descriptor);
+// The user id there, for messages.
+std::string user_of(int descriptor);
+
 // Settings of a connected socket.
 void tune(int descriptor, int family, int buffer_bytes);
 

@@ -16,9 +16,13 @@ constexpr std::size_t kShortRead = 512;
 
 }  // namespace
 
-FrameReader::FrameReader(const FrameLimits& limits) : limits_(limits), buffer_(kBufferBytes) {}
+FrameReader::FrameReader(const FrameLimits& limits) : limits_(limits) {}
 
 std::span<const iovec> FrameReader::room() {
+  if (buffer_.size() == 0) {
+    room_[0] = {first_.data(), first_.size()};
+    return std::span<const iovec>(room_).first(1);
+  }
   if (begin_ > 0) {
     std::memmove(buffer_.data(), buffer_.data() + begin_, buffered());
     end_ = buffered();
@@ -31,6 +35,10 @@ std::span<const iovec> FrameReader::room() {
 }
 
 void FrameReader::filled(std::size_t bytes) {
+  if (buffer_.size() == 0) {
+    buffer_ = Buffer(kBufferBytes);
+    std::memcpy(buffer_.data(), first_.data(), bytes);
+  }
   const std::size_t direct = std::min(bytes, target_.size());
   target_ = target_.subspan(direct);
   end_ += bytes - direct;

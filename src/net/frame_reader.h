@@ -2,7 +2,8 @@
 //
 // Small frames pass through one buffer, many per system call. What a payload still lacks
 // is read straight to its place, with the buffer behind it for whatever follows. For one
-// thread. Nothing is allocated for a frame before its header has been checked.
+// thread. Nothing is allocated for a frame before its header has been checked, nor the buffer
+// before the first bytes come: a connection that says nothing costs little.
 #pragma once
 
 #include <sys/uio.h>
@@ -52,8 +53,9 @@ class FrameReader {
   bool fill_target();
 
   FrameLimits limits_;
-  Buffer buffer_;
-  std::size_t begin_ = 0;  // of what is buffered
+  std::array<std::byte, 512> first_;  // where the stream's first bytes go
+  Buffer buffer_;                     // empty until then
+  std::size_t begin_ = 0;             // of what is buffered
   std::size_t end_ = 0;
   std::array<iovec, 2> room_{};
 

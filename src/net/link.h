@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/clock.h"
 #include "net/frame.h"
 
 namespace paceline {
@@ -66,6 +67,10 @@ struct LinkOptions {
   // TCP: neighbours on the same host meet at a Unix socket, which costs half as much. Both ends
   // must want it; see neighbour_of() in socket.h.
   bool short_cut = false;
+  // Of a Listener: how long a connection may take to send its first whole frame, and how many
+  // that have not sent one there may be. More wait in the kernel's queue until there are fewer.
+  Duration hello_limit = std::chrono::seconds(10);
+  std::size_t most_strangers = 256;
 };
 
 class Link {

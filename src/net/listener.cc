@@ -3,10 +3,12 @@
 
 #include <asio.hpp>
 #include <cerrno>
+#include <deque>
 #include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "net/endpoint.h"
 #include "net/socket.h"
 #include "net/socket_link.h"
@@ -17,6 +19,9 @@ namespace {
 
 constexpr int kBacklog = 1024;
 constexpr auto kPauseAfterFailure = std::chrono::milliseconds(100);
+constexpr auto kPauseWhenFull = std::chrono::milliseconds(10);
+// Who looks this late was stopped: then nobody else is to blame for silence.
+constexpr Duration kSleptThrough = std::chrono::seconds(1);
 
 [[noreturn]] void fail(const Address& address, int error) {
   if (error == EADDRINUSE && address.kind == Address::Kind::kTcp) {
@@ -97,6 +102,11 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
   void wait();
   void accept_waiting();
   void welcome(int descriptor, const Endpoint& peer);
+  bool turns_away(int descriptor) const;
+  void forget_greeted();
+  bool full();
+  void watch_strangers();
+  void look_at_strangers();
 
   Loop& loop;
   Address address;
@@ -104,6 +114,14 @@ struct Listener::Impl : std::enable_shared_from_this<Listener::Impl> {
   Accept accept;
   asio::posix::stream_descriptor socket;
   Loop::Token pause;
+  // Connections that have not sent a whole frame yet, oldest first.
+  struct Stranger {
+    std::weak_ptr<SocketLink> link;
+    TimePoint since;
+  };
+  std::deque<Stranger> strangers;
+  Loop::Token looks;
+  TimePoint next_look;
 };
 
 void Listener::Impl::wait() {
@@ -116,6 +134,10 @@ void Listener::Impl::wait() {
 
 void Listener::Impl::accept_waiting() {
   while (true) {
+    if (full()) {
+      pause = loop.after(kPauseWhenFull, [this] { accept_waiting(); });
+      return;
+    }
     Endpoint peer;
     peer.size = sizeof(peer.storage);
     const int descriptor =
@@ -133,12 +155,63 @@ void Listener::Impl::accept_waiting() {
   }
 }
 
+// A name of the kernel's, unlike a file, is open to every user of the host.
+bool Listener::Impl::turns_away(int descriptor) const {
+  const bool named = address.kind == Address::Kind::kUnix && !has_file(address);
+  if (!named || is_same_user(descriptor)) return false;
+  spdlog::warn("{}: turned away a connection of user {}: only this process's own user may connect",
+               address.text(), user_of(descriptor));
+  return true;
+}
+
+void Listener::Impl::forget_greeted() {
+  std::erase_if(strangers, [](const Stranger& stranger) {
+    const auto link = stranger.link.lock();
+    return !link || !link->open() || link->greeted();
+  });
+}
+
+bool Listener::Impl::full() {
+  if (strangers.size() < options.most_strangers) return false;
+  forget_greeted();
+  return strangers.size() >= options.most_strangers;
+}
+
+void Listener::Impl::watch_strangers() {
+  if (strangers.empty()) return looks.reset();
+  next_look = strangers.front().since + options.hello_limit;
+  looks = loop.after(next_look - Clock::now(), [this] { look_at_strangers(); });
+}
+
+void Listener::Impl::look_at_strangers() {
+  const TimePoint now = Clock::now();
+  forget_greeted();
+  const bool slept = now - next_look > kSleptThrough;
+  for (Stranger& stranger : strangers) {
+    if (slept) stranger.since = now;
+    if (now - stranger.since < options.hello_limit) continue;
+    if (const auto link = stranger.link.lock()) {
+      link->close(fmt::format("it has not sent a whole message in {}",
+                              format_duration(options.hello_limit)),
+                  /*flush=*/false);
+    }
+  }
+  forget_greeted();
+  watch_strangers();
+}
+
 void Listener::Impl::welcome(int descriptor, const Endpoint& peer) {
+  if (turns_away(descriptor)) {
+    ::close(descriptor);
+    return;
+  }
   const bool file = address.kind == Address::Kind::kUnix;
   const int family = file ? AF_UNIX : peer.family();
   tune(descriptor, family, options.socket_buffer);
   auto link = std::make_shared<SocketLink>(loop, make_socket_stream(loop, descriptor, family),
                                            file ? address.host : peer.text(), options);
+  strangers.push_back({link, Clock::now()});
+  if (!looks) watch_strangers();
   if (LinkHandler* handler = accept(link)) link->start(*handler);
 }
 

@@ -222,6 +222,7 @@ bool SocketLink::take(FrameReader::Event event) {
       place_payload();
       return true;
     case FrameReader::Event::kMessage:
+      greeted_ = true;
       if (handle_own(header, reader_.meta())) return true;
       if (open()) {
         deliver(header, reader_.meta(), reader_.payload());

@@ -22,6 +22,7 @@ class SocketLink final : public LinkBase, private Pollable, private StreamUser {
 
   // Begins to receive; once, before the loop runs on.
   void start(LinkHandler& handler);
+  bool greeted() const { return greeted_; }  // a whole frame has come
 
  private:
   static constexpr std::size_t kGatheredMessages = 16;  // at most, in one system call
@@ -52,6 +53,7 @@ class SocketLink final : public LinkBase, private Pollable, private StreamUser {
   FrameReader reader_;
   bool processing_ = false;  // a handler is running: its message must stay
   bool armed_to_read_ = false;
+  bool greeted_ = false;
   bool deaf_ = false;  // only waiting for the peer to close: what it says is dropped
 
   std::vector<std::unique_ptr<Message>> wire_;  // being written, in this order

@@ -137,6 +137,17 @@ TEST(FrameReader, DiscardedPayloadTouchesItsPlaceNoMore) {
   EXPECT_EQ(reader.meta(), "b");
 }
 
+TEST(FrameReader, HasNoBufferBeforeTheFirstBytes) {
+  FrameReader reader{FrameLimits{}};
+  ASSERT_EQ(reader.room().size(), 1u);
+  EXPECT_LE(reader.room()[0].iov_len, 512u);
+  const std::string start = frame("meta", "");
+  std::memcpy(reader.room()[0].iov_base, start.data(), 1);
+  reader.filled(1);
+  EXPECT_EQ(reader.next(), Event::kNeedsBytes);
+  EXPECT_GE(reader.room()[0].iov_len, 60'000u);
+}
+
 TEST(FrameReader, WrongStartIsNoticedAfterEightBytes) {
   FrameReader reader{FrameLimits{}};
   std::memcpy(reader.room()[0].iov_base, "GET / HT", 8);
