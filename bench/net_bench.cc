@@ -2,7 +2,8 @@
 // there and back in messages of 1 MB, between two processes, over Unix and TCP sockets.
 // Each figure is the best of many slices of a few rounds: what the machine does besides
 // makes slices slower, never faster.
-//   net_bench [spin in µs = 100] [socket buffer of the link]
+//   net_bench [spin in µs = 100] [socket buffer of the link, 0 for the usual] [checksums]
+// With the third word messages have the checksum that they have between hosts.
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -42,6 +43,7 @@ struct Setup {
   Address address;
   Duration spin;
   int socket_buffer;
+  bool checksums;
 };
 
 // ---- Bare sockets: a header, metadata and payload like a link's, blocking or spinning.
@@ -163,6 +165,7 @@ void answer_links(const Setup& setup, const Job& job) {
   Loop loop(setup.spin);
   LinkOptions options;
   options.socket_buffer = setup.socket_buffer;
+  options.checksums = setup.checksums;
   Peer peer(job, false);
   std::shared_ptr<Link> kept;
   Listener listener(loop, setup.address, options, [&](std::shared_ptr<Link> link) {
@@ -176,6 +179,7 @@ Duration ask_links(const Setup& setup, const Job& job) {
   Loop loop(setup.spin);
   LinkOptions options;
   options.socket_buffer = setup.socket_buffer;
+  options.checksums = setup.checksums;
   Peer peer(job, true);
   const TimePoint limit = Clock::now() + std::chrono::seconds(5);
   const auto link = connect(loop, setup.address, options, peer, limit);
@@ -238,9 +242,11 @@ void compare(const std::string& name, const Setup& setup) {
 int main(int count, char** arguments) {
   using namespace paceline;
   const auto spin = std::chrono::microseconds(count > 1 ? std::atoi(arguments[1]) : 100);
-  const int buffer = count > 2 ? std::atoi(arguments[2]) : LinkOptions().socket_buffer;
+  const int given = count > 2 ? std::atoi(arguments[2]) : 0;
+  const int buffer = given > 0 ? given : LinkOptions().socket_buffer;
+  const bool checksums = count > 3;
   const auto path = std::filesystem::temp_directory_path() / fmt::format("net{}.sock", ::getpid());
-  compare("unix", {Address::parse("unix:" + path.string()), spin, buffer});
-  compare("tcp ", {Address::parse("tcp:127.0.0.1:47613"), spin, buffer});
+  compare("unix", {Address::parse("unix:" + path.string()), spin, buffer, checksums});
+  compare("tcp ", {Address::parse("tcp:127.0.0.1:47613"), spin, buffer, checksums});
   std::filesystem::remove(path);
 }

@@ -116,9 +116,11 @@ std::shared_ptr<Link> connect(Loop& loop, const Address& address, const LinkOpti
   if (options.short_cut && address.kind == Address::Kind::kTcp) near = take_short_cut(address);
   const Connected socket = near ? *near : connect_before(address, deadline);
   tune(socket.descriptor, socket.family, options.socket_buffer);
+  LinkOptions chosen = options;
+  chosen.checksums = options.checksums.value_or(!stays_on_host(socket.descriptor));
   const std::string peer = address.text().substr(address.text().find(':') + 1);
   auto link = std::make_shared<SocketLink>(
-      loop, make_socket_stream(loop, socket.descriptor, socket.family), peer, options);
+      loop, make_socket_stream(loop, socket.descriptor, socket.family), peer, chosen);
   link->start(handler);
   return link;
 }

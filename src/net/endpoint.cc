@@ -121,6 +121,14 @@ std::optional<uid_t> user_at(int descriptor) {
   return peer.uid;
 }
 
+bool same_address(const Endpoint& a, const Endpoint& b) {
+  if (a.family() != b.family()) return false;
+  if (a.family() == AF_INET) {
+    return as<sockaddr_in>(a).sin_addr.s_addr == as<sockaddr_in>(b).sin_addr.s_addr;
+  }
+  return IN6_ARE_ADDR_EQUAL(&as<sockaddr_in6>(a).sin6_addr, &as<sockaddr_in6>(b).sin6_addr);
+}
+
 }  // namespace
 
 bool is_same_user(int descriptor) {
@@ -130,6 +138,18 @@ bool is_same_user(int descriptor) {
 std::string user_of(int descriptor) {
   const auto user = user_at(descriptor);
   return user ? std::to_string(*user) : "?";
+}
+
+bool on_one_host(const Endpoint& here, const Endpoint& there) {
+  return there.local() || same_address(here, there);
+}
+
+bool stays_on_host(int descriptor) {
+  Endpoint here;
+  Endpoint there;
+  here.size = there.size = sizeof(here.storage);
+  return ::getsockname(descriptor, here.get(), &here.size) == 0 &&
+         ::getpeername(descriptor, there.get(), &there.size) == 0 && on_one_host(here, there);
 }
 
 void tune(int descriptor, int family, int buffer_bytes) {

@@ -53,6 +53,10 @@ bool is_same_user(int descriptor);
 // The user id there, for messages.
 std::string user_of(int descriptor);
 
+// Whether two ends of a connection, or of a connected socket, are on one host.
+bool on_one_host(const Endpoint& here, const Endpoint& there);
+bool stays_on_host(int descriptor);
+
 // Settings of a connected socket.
 void tune(int descriptor, int family, int buffer_bytes);
 

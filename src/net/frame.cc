@@ -20,8 +20,12 @@ constexpr std::size_t kPayloadBytesAt = 32;
 constexpr std::size_t kMetaBytesAt = 40;
 constexpr std::size_t kCreditAt = 44;
 constexpr std::size_t kCodecAt = 48;
-constexpr std::size_t kReservedAt = 49;
+constexpr std::size_t kFlagsAt = 49;
+constexpr std::size_t kBodyChecksumAt = 52;
 constexpr std::size_t kChecksumAt = 60;
+constexpr std::array<std::size_t, 6> kReserved = {50, 51, 56, 57, 58, 59};
+
+constexpr std::uint8_t kHasBodyChecksum = 1;  // the only flag
 
 template <std::unsigned_integral T>
 void put(std::span<std::byte> out, std::size_t at, T value) {
@@ -80,11 +84,22 @@ void check_integrity(std::span<const std::byte, kHeaderBytes> bytes) {
 }
 
 void check_reserved(std::span<const std::byte, kHeaderBytes> bytes) {
-  for (std::size_t i = kReservedAt; i < kChecksumAt; ++i) {
+  for (const std::size_t i : kReserved) {
     if (bytes[i] != std::byte{0}) {
       throw FrameError(fmt::format("malformed frame: reserved byte {} is not 0", i));
     }
   }
+}
+
+std::optional<std::uint32_t> body_checksum(std::span<const std::byte, kHeaderBytes> bytes) {
+  const auto flags = get<std::uint8_t>(bytes, kFlagsAt);
+  if (flags > kHasBodyChecksum) {
+    throw FrameError(fmt::format("malformed frame: unknown flags {}", flags));
+  }
+  const auto value = get<std::uint32_t>(bytes, kBodyChecksumAt);
+  if (flags == kHasBodyChecksum) return value;
+  if (value != 0) throw FrameError("malformed frame: a checksum without its flag");
+  return std::nullopt;
 }
 
 void check_lengths(const FrameHeader& header, const FrameLimits& limits) {
@@ -112,7 +127,9 @@ void encode(const FrameHeader& header, std::span<std::byte, kHeaderBytes> out) {
   put(out, kMetaBytesAt, header.meta_bytes);
   put(out, kCreditAt, header.credit);
   put(out, kCodecAt, static_cast<std::uint8_t>(header.codec));
-  for (std::size_t i = kReservedAt; i < kChecksumAt; ++i) out[i] = std::byte{0};
+  put(out, kFlagsAt, header.body_checksum ? kHasBodyChecksum : std::uint8_t{0});
+  put(out, kBodyChecksumAt, header.body_checksum.value_or(0));
+  for (const std::size_t i : kReserved) out[i] = std::byte{0};
   put(out, kChecksumAt, checksum(out));
 }
 
@@ -143,6 +160,7 @@ FrameHeader decode(std::span<const std::byte, kHeaderBytes> bytes, const FrameLi
   header.credit = get<std::uint32_t>(bytes, kCreditAt);
   const auto codec = get<std::uint8_t>(bytes, kCodecAt);
   check_reserved(bytes);
+  header.body_checksum = body_checksum(bytes);
   if (codec > static_cast<std::uint8_t>(Codec::kBf16Blocks)) {
     throw FrameError(fmt::format("malformed frame: unknown codec {}", codec));
   }

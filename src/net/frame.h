@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -12,7 +13,7 @@
 namespace paceline {
 
 inline constexpr std::uint32_t kFrameMagic = 0x45434150;  // "PACE"
-inline constexpr std::uint16_t kProtocolVersion = 3;
+inline constexpr std::uint16_t kProtocolVersion = 4;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kPreambleBytes = 8;  // magic, version, type: never change
 inline constexpr std::size_t kMaxMetaBytes = std::size_t{1} << 20;
@@ -43,6 +44,8 @@ struct FrameHeader {
   std::uint32_t meta_bytes = 0;
   std::uint64_t payload_bytes = 0;
   std::uint32_t credit = 0;  // payload bytes consumed since the last frame back
+  // Of metadata and payload (see body_checksum.h); none on links that stay on one host.
+  std::optional<std::uint32_t> body_checksum = {};
 
   bool operator==(const FrameHeader&) const = default;
 };
@@ -71,7 +74,7 @@ void encode(const FrameHeader& header, std::span<std::byte, kHeaderBytes> out);
 void check_preamble(std::span<const std::byte, kPreambleBytes> bytes);
 
 // Throws like check_preamble(), and FrameError for a damaged header (it has a checksum), an
-// unknown codec, or a length over the limits.
+// unknown codec or flag, or a length over the limits.
 FrameHeader decode(std::span<const std::byte, kHeaderBytes> bytes, const FrameLimits& limits = {});
 
 }  // namespace paceline

@@ -1,7 +1,10 @@
 #include "net/frame_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/error.h"
 
@@ -40,6 +43,7 @@ void FrameReader::filled(std::size_t bytes) {
     std::memcpy(buffer_.data(), first_.data(), bytes);
   }
   const std::size_t direct = std::min(bytes, target_.size());
+  took(target_.first(direct));
   target_ = target_.subspan(direct);
   end_ += bytes - direct;
 }
@@ -52,7 +56,21 @@ FrameReader::Event FrameReader::next() {
     return Event::kMeta;
   }
   stage_ = Stage::kHeader;
+  check_body();
   return Event::kMessage;
+}
+
+// While they are in the cache.
+void FrameReader::took(std::span<const std::byte> bytes) {
+  if (checks_) checksum_.add(bytes);
+}
+
+void FrameReader::check_body() {
+  if (!std::exchange(checks_, false) || checksum_.value() == header_.body_checksum) return;
+  throw FrameError(
+      fmt::format("damaged frame: the checksum of its {} bytes does not match. The network or the "
+                  "memory of a host changes bytes: check both",
+                  header_.meta_bytes + header_.payload_bytes));
 }
 
 FrameReader::Event FrameReader::next_header() {
@@ -70,6 +88,8 @@ FrameReader::Event FrameReader::next_header() {
   target_ = std::as_writable_bytes(std::span(meta_));
   payload_ = {};
   placed_ = false;
+  checks_ = header_.body_checksum.has_value();
+  if (checks_) checksum_.start();
   stage_ = Stage::kMeta;
   return Event::kHeader;
 }
@@ -79,6 +99,7 @@ bool FrameReader::fill_target() {
   const std::size_t ready = std::min(buffered(), target_.size());
   if (ready > 0) {
     std::memcpy(target_.data(), buffer_.data() + begin_, ready);
+    took(target_.first(ready));
     target_ = target_.subspan(ready);
     begin_ += ready;
   }
@@ -100,6 +121,7 @@ void FrameReader::discard() {
   skip_ = placed_ ? target_.size() : header_.payload_bytes;
   payload_ = {};
   target_ = {};
+  checks_ = false;  // nobody gets to see it
 }
 
 void FrameReader::reset() {
@@ -107,6 +129,7 @@ void FrameReader::reset() {
   stage_ = Stage::kHeader;
   payload_ = target_ = {};
   skip_ = 0;
+  checks_ = false;
 }
 
 bool FrameReader::between_frames() const {

@@ -15,6 +15,7 @@
 #include <string_view>
 
 #include "base/buffer.h"
+#include "net/body_checksum.h"
 #include "net/frame.h"
 
 namespace paceline {
@@ -25,7 +26,7 @@ class FrameReader {
     kNeedsBytes,  // read into room(), then report filled()
     kHeader,      // header() is valid
     kMeta,        // meta() is complete: call place() or discard() if there is a payload
-    kMessage,     // payload() is complete
+    kMessage,     // payload() is complete, and as it was sent
   };
 
   explicit FrameReader(const FrameLimits& limits);
@@ -51,6 +52,8 @@ class FrameReader {
   std::size_t buffered() const { return end_ - begin_; }
   Event next_header();
   bool fill_target();
+  void took(std::span<const std::byte> bytes);
+  void check_body();
 
   FrameLimits limits_;
   std::array<std::byte, 512> first_;  // where the stream's first bytes go
@@ -66,6 +69,8 @@ class FrameReader {
   bool placed_ = false;
   std::span<std::byte> target_;  // what the metadata or the payload still lacks
   std::uint64_t skip_ = 0;       // bytes of a discarded payload still to come
+  bool checks_ = false;          // the body has a checksum, and all of it is looked at
+  BodyChecksum checksum_;
 };
 
 }  // namespace paceline

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -67,6 +68,9 @@ struct LinkOptions {
   // TCP: neighbours on the same host meet at a Unix socket, which costs half as much. Both ends
   // must want it; see neighbour_of() in socket.h.
   bool short_cut = false;
+  // Whether metadata and payloads have a checksum. Unset: when they travel between hosts. On one
+  // host they do not leave its memory, and looking at every byte would cost more than moving it.
+  std::optional<bool> checksums = {};
   // Of a Listener: how long a connection may take to send its first whole frame, and how many
   // that have not sent one there may be. More wait in the kernel's queue until there are fewer.
   Duration hello_limit = std::chrono::seconds(10);

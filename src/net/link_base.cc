@@ -38,6 +38,7 @@ LinkBase::LinkBase(Loop& loop, std::string peer, const LinkOptions& options)
 void LinkBase::send(FrameHeader header, std::string_view meta, Payload payload, int priority) {
   if (!open()) return;
   header.run = options_.run;
+  header.body_checksum.reset();
   header.meta_bytes = static_cast<std::uint32_t>(meta.size());
   header.payload_bytes = payload.bytes.size();
   queue_.push(header, meta, std::move(payload), priority);
@@ -65,8 +66,19 @@ std::unique_ptr<Message> LinkBase::next_message() {
   message->header.credit = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(owed_, std::numeric_limits<std::uint32_t>::max()));
   owed_ -= message->header.credit;
+  if (options_.checksums.value_or(false)) add_checksum(*message);
   encode(message->header, message->encoded);
   return message;
+}
+
+// A Refused frame is one that every release can read: it has none.
+void LinkBase::add_checksum(Message& message) {
+  const bool has_body = !message.meta.empty() || !message.payload.bytes.empty();
+  if (!has_body || message.header.type == kRefusedType) return;
+  checksum_.start();
+  checksum_.add(std::as_bytes(std::span(message.meta)));
+  checksum_.add(message.payload.bytes);
+  message.header.body_checksum = checksum_.value();
 }
 
 void LinkBase::check(const FrameHeader& header) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "net/body_checksum.h"
 #include "net/link.h"
 #include "net/loop.h"
 #include "net/send_queue.h"
@@ -61,6 +62,7 @@ class LinkBase : public Link, public std::enable_shared_from_this<LinkBase> {
     counter.store(counter.load(std::memory_order_relaxed) + bytes, std::memory_order_relaxed);
   }
   void push_own(std::uint16_t type);
+  void add_checksum(Message& message);
   void push_credit();
   void limit_flushing();
 
@@ -74,6 +76,7 @@ class LinkBase : public Link, public std::enable_shared_from_this<LinkBase> {
   std::weak_ptr<FlushLimit> flush_limit_;
 
   SendQueue queue_;
+  BodyChecksum checksum_;
   std::uint64_t owed_ = 0;  // payload bytes consumed, not yet told to the peer
   bool credit_queued_ = false;
   bool asked_ = false;  // for credit, since the last that came

@@ -208,8 +208,10 @@ void Listener::Impl::welcome(int descriptor, const Endpoint& peer) {
   const bool file = address.kind == Address::Kind::kUnix;
   const int family = file ? AF_UNIX : peer.family();
   tune(descriptor, family, options.socket_buffer);
+  LinkOptions chosen = options;
+  chosen.checksums = options.checksums.value_or(!stays_on_host(descriptor));
   auto link = std::make_shared<SocketLink>(loop, make_socket_stream(loop, descriptor, family),
-                                           file ? address.host : peer.text(), options);
+                                           file ? address.host : peer.text(), chosen);
   strangers.push_back({link, Clock::now()});
   if (!looks) watch_strangers();
   if (LinkHandler* handler = accept(link)) link->start(*handler);

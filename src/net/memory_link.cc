@@ -39,11 +39,16 @@ void put(const std::shared_ptr<Pipe>& pipe, Change change) {
   pipe->loop->post([pipe] { empty_pipe(pipe); });
 }
 
+LinkOptions without_checksums(LinkOptions options) {
+  options.checksums = false;
+  return options;
+}
+
 class MemoryLink final : public LinkBase {
  public:
   MemoryLink(const MemoryEnd& end, const LinkOptions& options, std::shared_ptr<Pipe> in,
              std::shared_ptr<Pipe> out)
-      : LinkBase(*end.loop, end.peer, options),
+      : LinkBase(*end.loop, end.peer, without_checksums(options)),
         limits_(options.limits),
         in_(std::move(in)),
         out_(std::move(out)) {

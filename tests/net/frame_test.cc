@@ -22,6 +22,7 @@ FrameHeader example() {
   header.payload_bytes = 0x01020304;
   header.meta_bytes = 0x00050607;
   header.credit = 0x51525354;
+  header.body_checksum = 0x61626364;
   return header;
 }
 
@@ -74,6 +75,8 @@ TEST(Frame, LayoutIsTheDocumentedOne) {
   EXPECT_EQ(number(40, 4), example().meta_bytes);
   EXPECT_EQ(number(44, 4), example().credit);
   EXPECT_EQ(number(48, 1), 0u);
+  EXPECT_EQ(number(49, 1), 1u);
+  EXPECT_EQ(number(52, 4), *example().body_checksum);
 }
 
 TEST(Frame, AnyFlippedBitIsNoticed) {
@@ -90,14 +93,14 @@ TEST(Frame, OtherMagicIsNotOurs) {
 
 TEST(Frame, OtherVersionIsRefusedWithASentenceForThePeer) {
   Bytes bytes = encoded(example());
-  bytes[4] = std::byte{4};
+  bytes[4] = std::byte{5};
   seal(bytes);
   try {
     decode(bytes);
     FAIL() << "accepted";
   } catch (const Refusal& refusal) {
     EXPECT_STREQ(refusal.what(),
-                 "this is Paceline protocol 3, the peer speaks 4: update both sides to the same "
+                 "this is Paceline protocol 4, the peer speaks 5: update both sides to the same "
                  "release");
   }
 }
@@ -117,6 +120,12 @@ TEST(Frame, UnknownCodecAndReservedBytesAreRefused) {
               HasSubstr("unknown codec 9"));
   EXPECT_THAT(refusal([](Bytes& bytes) { bytes[59] = std::byte{1}; }),
               HasSubstr("reserved byte 59"));
+  EXPECT_THAT(refusal([](Bytes& bytes) { bytes[50] = std::byte{1}; }),
+              HasSubstr("reserved byte 50"));
+  EXPECT_THAT(refusal([](Bytes& bytes) { bytes[49] = std::byte{3}; }),
+              HasSubstr("unknown flags 3"));
+  EXPECT_THAT(refusal([](Bytes& bytes) { bytes[49] = std::byte{0}; }),
+              HasSubstr("a checksum without its flag"));
 }
 
 TEST(Frame, LengthsOverTheLimitsAreRefused) {
