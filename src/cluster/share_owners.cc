@@ -13,6 +13,7 @@ std::map<std::uint32_t, std::vector<ShareOwners::Adopted>> ShareOwners::reassign
     Range steps, const std::set<std::uint32_t>& dead, const std::vector<std::uint32_t>& heirs) {
   std::erase_if(inherited_,
                 [&](const Inheritance& known) { return known.share.step < steps.begin; });
+  plans_.forget_before(steps.begin);
   std::map<std::uint32_t, std::vector<Adopted>> adopted;
   std::size_t turn = 0;
   const auto hand_over = [&](Inheritance& inheritance) {

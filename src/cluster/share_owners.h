@@ -23,9 +23,11 @@ class ShareOwners {
 
   void add(Plan plan);
   std::uint64_t last_start() const { return last_start_; }  // of the newest plan
+  std::size_t plans() const { return plans_.size(); }       // that are remembered
 
   // Deals the shares of `dead` in `steps`, whole, to the heirs in turn; returns what each
-  // inherits. Steps before these are complete and forgotten.
+  // inherits. Steps before these are complete and forgotten, with the plans that held for them
+  // only.
   std::map<std::uint32_t, std::vector<Adopted>> reassign(Range steps,
                                                          const std::set<std::uint32_t>& dead,
                                                          const std::vector<std::uint32_t>& heirs);

@@ -43,6 +43,7 @@ class PlanBook {
   void add(Plan plan);
   const Plan* in_force(std::uint64_t step) const;  // null: no plan reaches back that far
   void forget_before(std::uint64_t step);          // plans that only held for earlier steps
+  std::size_t size() const { return plans_.size(); }
 
  private:
   std::vector<Plan> plans_;  // by epoch; starts never decrease

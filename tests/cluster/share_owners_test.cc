@@ -58,5 +58,19 @@ TEST_F(ShareOwnersTest, CompleteStepsAreForgotten) {
   EXPECT_THAT(owners_.reassign({5, 5}, {1}, {3}), IsEmpty());
 }
 
+// Workers come and go all the time in a long run.
+TEST_F(ShareOwnersTest, PlansThatNoOpenStepNeedsAreForgotten) {
+  for (std::uint32_t epoch = 2; epoch < 1000; ++epoch) {
+    const std::uint64_t start = 3 * epoch;
+    owners_.reassign({start - 1, start}, {}, {1});
+    owners_.add({epoch, start, {{1, 1.0}, {epoch, 1.0}}});
+    // The step before is open, and as the plan before has cut it.
+    const std::uint32_t before = epoch == 2 ? 3 : epoch - 1;
+    EXPECT_THAT(owners_.owing(start - 1, {{5, 6}}), ElementsAre(before));
+    EXPECT_THAT(owners_.owing(start, {{5, 6}}), ElementsAre(epoch));
+    EXPECT_LE(owners_.plans(), 2U);
+  }
+}
+
 }  // namespace
 }  // namespace paceline
