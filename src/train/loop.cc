@@ -7,22 +7,36 @@
 namespace paceline {
 namespace {
 
+// All parameters are here, nobody waits for the gradient of a tile; only the time is told apart.
+class TileFlow final : public Flow {
+ public:
+  explicit TileFlow(PhaseClock& clock) : clock_(clock) {}
+  void await(Range) override {}
+  void ready(Range) override {}
+  void turn() override { clock_.enter(Phase::kBackward); }
+
+ private:
+  PhaseClock& clock_;
+};
+
 // Tile by tile, summed along the fixed tree, so that the bits do not depend on the cut.
 class DeterministicShare {
  public:
-  Loss compute(const Share& share, const Batch& batch, const LoopParts& parts) {
+  Loss compute(const Share& share, const Batch& batch, const LoopParts& parts, PhaseClock& clock) {
     const std::size_t floats = parts.exchange.parameters().size();
     tree_.reset(floats);  // of tables, other rows in every share
     gradient_.resize(floats * sizeof(float));
     Loss total;
-    NoFlow no_flow;
+    TileFlow flow(clock);
+    clock.enter(Phase::kWaiting);
     parts.exchange.await({0, floats});
     const std::uint64_t first = parts.grid.positions(share).begin;
     for (std::uint64_t tile = share.tiles.begin; tile < share.tiles.end; ++tile) {
+      clock.enter(Phase::kForward);
       const Range positions = parts.grid.positions({share.step, {tile, tile + 1}});
       slice(batch, positions.begin - first, positions.size());
       total +=
-          parts.model.gradient(tile_, parts.exchange.parameters(), gradient_.as_floats(), no_flow);
+          parts.model.gradient(tile_, parts.exchange.parameters(), gradient_.as_floats(), flow);
       tree_.add({tile, tile + 1}, gradient_.as_floats());
     }
     return total;
@@ -107,7 +121,7 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
       exchange.begin(batch.weight);
       clock.enter(Phase::kForward);
       if (parts.deterministic) {
-        const Loss loss = deterministic.compute(*share, batch, parts);
+        const Loss loss = deterministic.compute(*share, batch, parts, clock);
         clock.enter(Phase::kExchange);
         exchange.finish(loss, &deterministic.tree());
       } else {
