@@ -49,6 +49,11 @@ class PsServer::Client final : public LinkHandler {
                 std::span<std::byte> payload) override {
     if (header.type == kHelloType) return greet(meta);
     if (!greeted_) throw FrameError("the first message is not a hello");
+    if (known_ && header.incarnation != incarnation_) {
+      throw FrameError(
+          fmt::format("incarnation {} speaks on the line of {}", header.incarnation, incarnation_));
+    }
+    known_ = true;
     incarnation_ = header.incarnation;
     if (!server_.timed_ || who_ != "worker") return serve(header, meta, payload);
     const double began = cpu_seconds_of_this_thread();
@@ -104,6 +109,7 @@ class PsServer::Client final : public LinkHandler {
   std::string who_;
   bool greeted_ = false;
   std::uint32_t incarnation_ = 0;
+  bool known_ = false;  // the incarnation is
   wire::Push push_;
   Gradient landing_;
   Buffer arriving_;  // what must be decoded

@@ -17,6 +17,10 @@
 // Of a table (`rows`), a chunk is all that this server has of it. Whoever reads names the rows and
 // gives the read a ticket, so a push is no read: it is acknowledged (async) and answered by nothing
 // else. A worker may ask for the rows of its next share before it has pushed this one.
+//
+// A read of a version that is yet to come waits for it. Of one client at most 64 reads of a chunk
+// wait, and none for a version beyond the run's end; more is a FrameError, as is any message that
+// no client would send.
 #pragma once
 
 #include <cstdint>
@@ -176,6 +180,8 @@ class ServerCore {
   void fail_not_finite();
   void apply_open(std::uint32_t number, Chunk& chunk, double scale);
   void finish_step();
+  void expect_modest(ClientId client, std::uint32_t incarnation, const Chunk& chunk,
+                     const wire::Pull& pull) const;
   void answer(std::uint32_t number, Chunk& chunk, const Waiting& reader);
   void answer_waiting(std::uint32_t number, Chunk& chunk);
   void read(std::uint32_t number, Chunk& chunk, Clock& clock, const Read& read);
