@@ -1,10 +1,29 @@
 #include "train/member_line.h"
 
+#include <map>
+
 #include "exchange/parsed.h"
 #include "net/hello.h"
 #include "train/phases.h"
 
 namespace paceline {
+namespace {
+
+// What only members of one role tell the chief; all else any of them may.
+const std::map<wire::Type, std::string_view> kTellers = {
+    {wire::READY, "server"},       {wire::COMPLETE, "server"},     {wire::FENCED, "server"},
+    {wire::SCALARS, "server"},     {wire::STOPPED, "server"},      {wire::PREPARED, "worker"},
+    {wire::COMMITTED, "worker"},   {wire::WORKER_EPOCH, "worker"}, {wire::NOTE, "worker"},
+    {wire::EVALUATED, "evaluator"}};
+
+void expect_to_send(const wire::Register& who, wire::Type type) {
+  const auto teller = kTellers.find(type);
+  if (teller == kTellers.end() || teller->second == who.role()) return;
+  throw FrameError(fmt::format("{} is a {}, and message type {} is for a {} to send", who.name(),
+                               who.role(), static_cast<int>(type), teller->second));
+}
+
+}  // namespace
 
 std::span<std::byte> MemberLine::place(Link&, const FrameHeader&, std::string_view) {
   throw FrameError("the chief takes no payloads");
@@ -15,7 +34,11 @@ void MemberLine::received(Link&, const FrameHeader& header, std::string_view met
   heard = Clock::now();
   if (header.type == kHelloType) return greet(meta);
   if (!greeted_) throw FrameError("the first message is not a hello");
-  if (incarnation != 0) return events_.told(*this, static_cast<wire::Type>(header.type), meta);
+  if (incarnation != 0) {
+    const auto type = static_cast<wire::Type>(header.type);
+    expect_to_send(who, type);
+    return events_.told(*this, type, meta);
+  }
   if (header.type != wire::REGISTER) throw FrameError("not registered");
   who = parsed<wire::Register>(meta);
   events_.entered(*this, who);

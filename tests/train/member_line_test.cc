@@ -1,0 +1,96 @@
+#include "train/member_line.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "net/hello.h"
+#include "net/memory_link.h"
+
+namespace paceline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+struct Listening : LinkHandler {
+  std::span<std::byte> place(Link&, const FrameHeader&, std::string_view) override { return {}; }
+  void received(Link&, const FrameHeader&, std::string_view, std::span<std::byte>) override {}
+  void closed(Link&, const std::string&) override { gone = true; }
+  bool gone = false;
+};
+
+// The link calls its handler before the line, which is made with the link, is there.
+struct Forward : LinkHandler {
+  std::span<std::byte> place(Link& link, const FrameHeader& header,
+                             std::string_view meta) override {
+    return to->place(link, header, meta);
+  }
+  void received(Link& link, const FrameHeader& header, std::string_view meta,
+                std::span<std::byte> payload) override {
+    to->received(link, header, meta, payload);
+  }
+  void closed(Link& link, const std::string& reason) override { to->closed(link, reason); }
+  LinkHandler* to = nullptr;
+};
+
+// Registers as `role` and sends a message; returns why the line was closed, or "told".
+std::string outcome_of(const std::string& role, wire::Type type) {
+  Loop loop;
+  std::string outcome;
+  MemberLine::Events events;
+  events.entered = [](MemberLine& line, const wire::Register&) { line.incarnation = 1; };
+  events.told = [&](MemberLine&, wire::Type, std::string_view) { outcome = "told"; };
+  events.closed = [&](MemberLine&, const std::string& reason) { outcome = reason; };
+  Listening member;
+  Forward forward;
+  auto [left, right] = connect_in_memory({&loop, &member, "chief"}, {&loop, &forward, "it"}, {});
+  MemberLine line(std::move(right), "digest", events);
+  forward.to = &line;
+  const auto say = [&](std::uint16_t type_of, const std::string& meta) {
+    FrameHeader header;
+    header.type = type_of;
+    left->send(header, meta);
+  };
+  wire::Register who;
+  who.set_role(role);
+  who.set_name(role + "0");
+  say(kHelloType, encode_hello({role, "digest"}));
+  say(wire::REGISTER, who.SerializeAsString());
+  say(static_cast<std::uint16_t>(type), "");
+  EXPECT_TRUE(
+      loop.run_until([&] { return !outcome.empty(); }, Clock::now() + std::chrono::seconds(20)));
+  return outcome;
+}
+
+TEST(MemberLine, AMessageOfAnotherRoleClosesTheLine) {
+  const std::map<wire::Type, std::string> tellers = {
+      {wire::READY, "server"},       {wire::COMPLETE, "server"},     {wire::FENCED, "server"},
+      {wire::SCALARS, "server"},     {wire::STOPPED, "server"},      {wire::PREPARED, "worker"},
+      {wire::COMMITTED, "worker"},   {wire::WORKER_EPOCH, "worker"}, {wire::NOTE, "worker"},
+      {wire::EVALUATED, "evaluator"}};
+  for (const auto& [type, teller] : tellers) {
+    for (const std::string role : {"server", "worker", "evaluator"}) {
+      const std::string outcome = outcome_of(role, type);
+      if (role == teller) {
+        EXPECT_EQ(outcome, "told") << role << " " << type;
+      } else {
+        EXPECT_THAT(outcome, AllOf(HasSubstr(role + "0 is a " + role),
+                                   HasSubstr("for a " + teller + " to send")));
+      }
+    }
+  }
+}
+
+TEST(MemberLine, AnyMemberBeatsStopsAndLeaves) {
+  for (const std::string role : {"server", "worker", "evaluator"}) {
+    for (const wire::Type type : {wire::HEARTBEAT, wire::STOP, wire::GOODBYE}) {
+      EXPECT_EQ(outcome_of(role, type), "told") << role << " " << type;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace paceline
