@@ -4,11 +4,11 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <span>
 #include <vector>
 
 #include "base/range.h"
+#include "exchange/node_tree.h"
 
 namespace paceline {
 
@@ -22,15 +22,13 @@ class TreeSum {
   void reset(std::size_t floats);  // as a new one for so many, with the memory of this
 
   // The largest complete nodes so far, in tile order.
-  const std::map<std::uint64_t, std::pair<Range, std::vector<float>>>& nodes() const {
-    return nodes_;
-  }
+  const NodeTree<std::vector<float>>::Nodes& nodes() const { return tree_.nodes(); }
   // The sum over tiles [0, tiles), all of which must have been added.
   void root(std::uint64_t tiles, std::span<float> out) const;
 
  private:
   std::size_t floats_;
-  std::map<std::uint64_t, std::pair<Range, std::vector<float>>> nodes_;  // by first tile
+  NodeTree<std::vector<float>> tree_;
   std::vector<std::vector<float>> free_;
 };
 
