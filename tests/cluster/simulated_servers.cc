@@ -28,13 +28,13 @@ void World::server_get(Server& server, const ChiefMessage& message) {
       Server::Stored& stored = server.store[chunk];
       stored.current = scenario_.version;
       stored.versions[stored.current] =
-          scenario_.mode == Mode::kSync ? reference_[stored.current][chunk] : 7;
+          scenario_.mode == Mode::kSync ? reference_[stored.current][chunk] : kStart;
     }
     options.version = scenario_.version;
     options.applied = scenario_.applied;
     server.chunks = options.chunks;
     server.core = std::make_unique<ServerCore>(options);
-    deliver(server.id, kChief, [this, id = server.id] { chief_do(chief_->ready(id)); });
+    deliver(server.id, kChief, said(), [this, id = server.id] { chief_do(chief_->ready(id)); });
   } else if (const auto* fence = std::get_if<wire::Fence>(&message)) {
     for (const std::uint32_t dead : fence->dead()) server.history.push_back(Left{dead});
     server_do(server, server.core->fence(*fence));
@@ -60,22 +60,48 @@ void World::store_version(Server& server, std::uint32_t chunk, std::uint64_t ver
   });
 }
 
+// What the planted bugs make of a contribution.
+Words World::spoiled(Words words) {
+  if (strikes(Mutation::kAddTwice)) {
+    for (Word& word : words) word += word;
+  }
+  if (strikes(Mutation::kLose)) std::fill(words.begin(), words.end(), 0);
+  if (words.size() > 1 && strikes(Mutation::kWrongPlace)) std::swap(words.front(), words.back());
+  return words;
+}
+
+void World::accumulate(Server& server, const Accumulate& add, const wire::Push& push,
+                       const Payload& payload) {
+  const Range tiles{push.tiles().begin(), push.tiles().end()};
+  server.store.at(add.chunk).sum.add(add.first, tiles, spoiled(payload.words),
+                                     scenario_.deterministic);
+  server.history.push_back(Added{add.chunk, push.step(), tiles});
+}
+
+void World::apply(Server& server, const Apply& apply, const Payload& payload) {
+  Server::Stored& stored = server.store.at(apply.chunk);
+  const bool sync = scenario_.mode == Mode::kSync;
+  const Word sum =
+      sync ? stored.sum.total(scenario_.grid.tiles(apply.step)) : spoiled(payload.words).front();
+  const Word after = applied(stored.versions.at(stored.current), sum);
+  server.history.push_back(Applied{apply.chunk, apply.step, apply.version});
+  store_version(server, apply.chunk, apply.version, after);
+  if (sync) return;
+  if (after != replay_.apply(apply.chunk, scenario_.grid.whole(apply.step), payload.from)) {
+    problem(fmt::format("version {} of chunk {} is not what step {} makes of the one before",
+                        apply.version, apply.chunk, apply.step));
+  }
+}
+
 void World::server_do(Server& server, const ServerCore::Actions& actions, const Sender* sender,
-                      const wire::Push* push, Word payload) {
+                      const wire::Push* push, const Payload& payload) {
   std::vector<CheckChunk> checks;
   std::optional<std::uint64_t> measure;
   for (const ServerAction& action : ServerCore::Actions(actions)) {
     if (const auto* add = std::get_if<Accumulate>(&action)) {
-      Server::Stored& stored = server.store.at(add->chunk);
-      stored.sum = add->first ? payload : stored.sum + payload;
-      server.history.push_back(
-          Added{add->chunk, push->step(), {push->tiles().begin(), push->tiles().end()}});
+      accumulate(server, *add, *push, payload);
     } else if (const auto* apply = std::get_if<Apply>(&action)) {
-      Server::Stored& stored = server.store.at(apply->chunk);
-      const Word sum = scenario_.mode == Mode::kSync ? stored.sum : payload;
-      server.history.push_back(Applied{apply->chunk, apply->step, apply->version});
-      store_version(server, apply->chunk, apply->version,
-                    applied(stored.versions.at(stored.current), sum));
+      this->apply(server, *apply, payload);
     } else if (const auto* check = std::get_if<CheckChunk>(&action)) {
       checks.push_back(*check);
     } else if (const auto* step = std::get_if<MeasureStep>(&action)) {
@@ -90,7 +116,7 @@ void World::server_do(Server& server, const ServerCore::Actions& actions, const 
     } else if (const auto* params = std::get_if<SendParams>(&action)) {
       send_params(server, *params);
     } else if (const auto* reply = std::get_if<SendToClient>(&action)) {
-      deliver(server.id, reply->client, [this, reply = *reply] {
+      deliver(server.id, reply->client, said(reply->message), [this, reply = *reply] {
         for (Worker& worker : workers_) {
           if (worker.id != reply.client || !worker.alive) continue;
           try {
@@ -116,7 +142,7 @@ void World::server_do(Server& server, const ServerCore::Actions& actions, const 
           fenced && scenario_.mutation == Mutation::kForgetTouched) {
         fenced->set_untouched(fenced->open());
       }
-      deliver(server.id, kChief, [this, id = server.id, message] {
+      deliver(server.id, kChief, said(message), [this, id = server.id, message] {
         if (const auto* complete = std::get_if<wire::Complete>(&message)) {
           chief_do(chief_->complete(id, *complete));
         } else if (const auto* fenced = std::get_if<wire::Fenced>(&message)) {
@@ -154,16 +180,19 @@ void World::send_params(Server& server, const SendParams& send) {
   Params params{send.chunk, send.version, found->second, send.since, send.ticket, send.clock};
   if (send.version != stored.current) params.since.reset();
   if (scenario_.rows) {
-    return deliver(server.id, send.client, [at_worker, params, this] {
-      at_worker([&](Worker& worker) { rows_arrive(worker, params); });
-    });
+    return deliver(server.id, send.client,
+                   said(params.chunk, params.version, params.value, params.ticket),
+                   [at_worker, params, this] {
+                     at_worker([&](Worker& worker) { rows_arrive(worker, params); });
+                   });
   }
-  deliver(server.id, send.client, [at_worker, params, this] {
+  deliver(server.id, send.client, said(), [at_worker, params, this] {
     at_worker([&](Worker& worker) { params_begin(worker, params); });
   });
-  deliver(server.id, send.client, [at_worker, params, this] {
-    at_worker([&](Worker& worker) { params_end(worker, params); });
-  });
+  deliver(server.id, send.client, said(params.chunk, params.version, params.value),
+          [at_worker, params, this] {
+            at_worker([&](Worker& worker) { params_end(worker, params); });
+          });
 }
 
 bool World::refuses(const ServerCore::Actions& actions) {
@@ -174,7 +203,7 @@ bool World::refuses(const ServerCore::Actions& actions) {
 }
 
 void World::push_arrives(Server& server, const Sender& sender, const wire::Push& push,
-                         Word payload) {
+                         const Payload& payload) {
   const auto& actions = server.core->push(sender, push);
   if (scenario_.mode != Mode::kSync && !refuses(actions)) {
     server.history.push_back(Ticked{push.chunk(), sender.incarnation, push.clock(), push.idle()});
@@ -192,7 +221,7 @@ void World::push_arrives(Server& server, const Sender& sender, const wire::Push&
   if (!taken) {
     ++outcome_.duplicates;
     if (scenario_.mutation == Mutation::kCountDuplicates && scenario_.mode == Mode::kSync) {
-      server.store.at(push.chunk()).sum += payload;
+      server.store.at(push.chunk()).sum.add_again(payload.words);
       server.history.push_back(
           Added{push.chunk(), push.step(), {push.tiles().begin(), push.tiles().end()}});
     } else if (scenario_.mutation == Mutation::kCountDuplicates) {

@@ -11,6 +11,8 @@ namespace paceline::sim {
 void World::start_worker(bool slow) {
   Worker& worker = workers_.emplace_back();
   worker.params.assign(all_chunks(), 0);
+  worker.older.assign(all_chunks(), 0);
+  worker.versions.assign(all_chunks(), 0);
   worker.speed = (0.5 + random_.uniform()) / (slow ? scenario_.slow : 1.0);
   register_member(Role::kWorker, worker.id);
 }
@@ -58,25 +60,29 @@ void World::worker_do(Worker& worker, const WorkerCore::Actions& actions) {
   for (const WorkerAction& action : WorkerCore::Actions(actions)) {
     if (const auto* pull = std::get_if<SendPull>(&action)) {
       Server& server = server_of(pull->message.chunk());
-      deliver(worker.id, server.id, [this, &server, id = worker.id, pull = pull->message] {
-        pull_arrives(server, id, pull, false);
-      });
+      deliver(worker.id, server.id, said(pull->message),
+              [this, &server, id = worker.id, pull = pull->message] {
+                pull_arrives(server, id, pull, false);
+              });
     } else if (const auto* push = std::get_if<SendPush>(&action)) {
       const std::uint32_t chunk = push->message.chunk();
       Server& server = server_of(chunk);
       const Sender sender{worker.id, worker.id, push->plan_epoch, push->base_version};
-      deliver(worker.id, server.id,
-              [this, &server, sender, push = push->message, payload = worker.grads[chunk]] {
-                push_arrives(server, sender, push, payload);
-              });
+      deliver(
+          worker.id, server.id,
+          said(push->message, sender.plan_epoch, sender.base_version, worker.grads[chunk].words),
+          [this, &server, sender, push = push->message, payload = worker.grads[chunk]] {
+            push_arrives(server, sender, push, payload);
+          });
     } else {
-      deliver(worker.id, kChief, [this, id = worker.id, tell = std::get<WordForChief>(action)] {
-        if (const auto* prepared = std::get_if<wire::Prepared>(&tell.message)) {
-          chief_do(chief_->prepared(id, *prepared));
-        } else {
-          chief_do(chief_->committed(id, std::get<wire::Committed>(tell.message)));
-        }
-      });
+      deliver(worker.id, kChief, said(std::get<WordForChief>(action).message),
+              [this, id = worker.id, tell = std::get<WordForChief>(action)] {
+                if (const auto* prepared = std::get_if<wire::Prepared>(&tell.message)) {
+                  chief_do(chief_->prepared(id, *prepared));
+                } else {
+                  chief_do(chief_->committed(id, std::get<wire::Committed>(tell.message)));
+                }
+              });
     }
   }
 }
@@ -114,9 +120,10 @@ void World::ask_one(Worker& worker, const Worker::RowRead& read, std::uint32_t c
   pull.set_latest(scenario_.mode != Mode::kSync);
   if (worker.core->clock()) pull.set_clock(*worker.core->clock());
   Server& server = server_of(chunk);
-  deliver(worker.id, server.id, [this, &server, id = worker.id, pull, ahead = read.ahead] {
-    pull_arrives(server, id, pull, ahead);
-  });
+  deliver(worker.id, server.id, said(pull),
+          [this, &server, id = worker.id, pull, ahead = read.ahead] {
+            pull_arrives(server, id, pull, ahead);
+          });
 }
 
 bool World::rows_are_there(Worker& worker) {
@@ -127,13 +134,13 @@ bool World::rows_are_there(Worker& worker) {
     if (reads_ahead()) ask(worker, read, true);
   }
   const Worker::RowRead& read = read_of(worker, *worker.share);
-  for (const auto& [chunk, value] : read.values) worker.params[chunk] = value;
+  for (const auto& [chunk, value] : read.values) take(worker, chunk, value.first, value.second);
   return read.values.size() == all_chunks();
 }
 
 void World::rows_arrive(Worker& worker, const Params& params) {
   for (Worker::RowRead& read : worker.reads) {
-    if (read.ticket == params.ticket) read.values[params.chunk] = params.value;
+    if (read.ticket == params.ticket) read.values[params.chunk] = {params.value, params.version};
   }
   worker_do(worker, worker.core->params(params.chunk, params.version, params.clock));
   for (Worker::RowRead& read : worker.reads) {
@@ -168,13 +175,19 @@ void World::params_begin(Worker& worker, const Params& params) {
 void World::params_end(Worker& worker, const Params& params) {
   const std::uint32_t chunk = params.chunk;
   if (!worker.aside.contains(chunk)) {
-    worker.params[chunk] = params.value;
+    take(worker, chunk, params.value, params.version);
     worker_do(worker, worker.core->params(chunk, params.version, params.clock));
   } else {
     worker.staged.at(chunk) = {params.value, params.since, params.version, params.clock};
     if (worker.core->may_land(chunk)) install(worker, chunk);
   }
   wake(worker);
+}
+
+void World::take(Worker& worker, std::uint32_t chunk, Word value, std::uint64_t version) {
+  if (worker.params[chunk] != value) worker.older[chunk] = worker.params[chunk];
+  worker.params[chunk] = value;
+  worker.versions[chunk] = version;
 }
 
 void World::wake(Worker& worker) {
@@ -222,11 +235,12 @@ void World::begin_share(Worker& worker) {
   at(0.01 * (0.2 + random_.uniform()) / worker.speed, [this, &worker] {
     if (!worker.alive) return;
     const Share share = *worker.share;
-    worker.grads.assign(all_chunks(), 0);
+    Words params = worker.params;
+    if (!share.tiles.empty() && strikes(Mutation::kWrongBase)) params.back() = worker.older.back();
+    worker.grads.clear();
     for (std::uint32_t chunk = 0; chunk < all_chunks(); ++chunk) {
-      for (std::uint64_t tile = share.tiles.begin; tile < share.tiles.end; ++tile) {
-        worker.grads[chunk] += gradient(worker.params, share.step, tile, chunk);
-      }
+      worker.grads.push_back(
+          {contribution(params, share, chunk, scenario_.deterministic), worker.versions});
     }
     worker.computed = true;
     worker.next_chunk = 0;
@@ -271,7 +285,7 @@ void World::install(Worker& worker, std::uint32_t chunk) {
     return problem(fmt::format("changes since version {} of chunk {} came to worker {}",
                                *staged.since, chunk, worker.id));
   }
-  worker.params[chunk] = staged.value;
+  take(worker, chunk, staged.value, *staged.version);
   worker_do(worker, worker.core->params(chunk, *staged.version, staged.clock));
 }
 

@@ -8,31 +8,17 @@
 
 namespace paceline::sim {
 
-Word gradient(const std::vector<Word>& params, std::uint64_t step, std::uint64_t tile,
-              std::uint32_t chunk) {
-  Word state = random_bits(step, {tile, chunk});
-  for (const Word word : params) state = mix(state ^ word);
-  return state;
-}
-
-Word applied(Word before, Word sum) {
-  return mix(before) + sum;
-}
-
 namespace {
 
-std::vector<std::vector<Word>> reference(const Grid& grid, std::uint64_t steps,
-                                         std::uint32_t chunks) {
-  std::vector<std::vector<Word>> versions{std::vector<Word>(chunks, 7)};
+std::vector<Words> reference(const Grid& grid, std::uint64_t steps, std::uint32_t chunks,
+                             bool deterministic) {
+  std::vector<Words> versions{Words(chunks, kStart)};
   for (std::uint64_t step = 0; step < steps; ++step) {
-    const std::vector<Word> now = versions.back();
-    std::vector<Word> next(chunks);
+    const Words now = versions.back();
+    Words next(chunks);
     for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
-      Word sum = 0;
-      for (std::uint64_t tile = 0; tile < grid.tiles(step); ++tile) {
-        sum += gradient(now, step, tile, chunk);
-      }
-      next[chunk] = applied(now[chunk], sum);
+      next[chunk] =
+          applied(now[chunk], step_sum(now, step, grid.tiles(step), chunk, deterministic));
     }
     versions.push_back(next);
   }
@@ -45,7 +31,10 @@ World::World(const Scenario& scenario)
     : scenario_(scenario),
       random_(mix(scenario.seed)),
       steps_(scenario.grid.steps_per_epoch() * scenario.epochs) {
-  if (scenario_.mode == Mode::kSync) reference_ = reference(scenario_.grid, steps_, all_chunks());
+  if (scenario_.mode == Mode::kSync) {
+    reference_ = reference(scenario_.grid, steps_, all_chunks(), scenario_.deterministic);
+  }
+  replay_.start(all_chunks(), scenario_.version, kStart);
   ChiefCore::Options options;
   options.mode = scenario_.mode;
   options.grid = scenario_.grid;
@@ -68,13 +57,22 @@ void World::at(double delay, std::function<void()> work) {
 }
 
 // Messages of one link keep their order; a cut link loses what is still under way.
-void World::deliver(std::uint32_t from, std::uint32_t to, std::function<void()> work) {
+void World::deliver(std::uint32_t from, std::uint32_t to, std::string said,
+                    std::function<void()> work) {
+  if (scenario_.record) outcome_.messages.push_back({now_, from, to, std::move(said)});
   if (cut_.contains(from)) return;
   double& free = link_free_[{from, to}];
   free = std::max(free, now_ + random_delay());
   queue_.push({free, scheduled_++, [this, from, to, work = std::move(work)] {
                  if (!cut_.contains(to) && !cut_.contains(from)) work();
                }});
+}
+
+// Whether the planted bug strikes now: once in a run, at a moment that the seed chooses.
+bool World::strikes(Mutation mutation) {
+  if (scenario_.mutation != mutation || outcome_.struck) return false;
+  outcome_.struck = chances_++ == scenario_.seed % 11;
+  return outcome_.struck;
 }
 
 // ---- chief -----------------------------------------------------------------------------
@@ -86,7 +84,7 @@ void World::register_member(Role role, std::uint32_t& incarnation) {
 void World::chief_do(const ChiefCore::Actions& actions) {
   for (const ChiefAction& action : ChiefCore::Actions(actions)) {
     if (const auto* send = std::get_if<SendToMember>(&action)) {
-      deliver(kChief, send->incarnation,
+      deliver(kChief, send->incarnation, said(send->message),
               [this, send = *send] { to_member(send.incarnation, send.message); });
     } else if (const auto* checkpoint = std::get_if<SaveCheckpoint>(&action)) {
       at(random_delay(), [this, version = checkpoint->version] { save(version); });
@@ -149,7 +147,8 @@ void World::evaluate(const wire::Evaluate& request) {
     }
     wire::Evaluated evaluated;
     evaluated.set_version(request.version());
-    deliver(evaluator_, kChief, [this, evaluated] { chief_do(chief_->evaluated(evaluated)); });
+    deliver(evaluator_, kChief, said(evaluated),
+            [this, evaluated] { chief_do(chief_->evaluated(evaluated)); });
   });
 }
 
@@ -199,6 +198,7 @@ Outcome World::run() {
     Rules rules{scenario_.mode, scenario_.grid, scenario_.staleness,
                 before,         steps_,         outcome_.ended.empty() && !outcome_.interrupted};
     for (std::string& found : check(rules, server.chunks, server.history)) problem(found);
+    outcome_.histories.push_back(std::move(server.history));
   }
   if (outcome_.ended.empty() && !outcome_.interrupted &&
       chief_->examples_done() != scenario_.grid.examples * scenario_.epochs) {

@@ -2,17 +2,18 @@
 //
 // Links keep order and have random delays, so that messages of different links overtake
 // each other. Workers die before, during and after pushes, are taken for dead while they
-// live, and join. Instead of floats there are 64-bit words: the "gradient" of a tile is a
-// hash of all parameters it is computed from, sums wrap around and so do not depend on
-// their order. Hence a synchronous run ends with exactly the words of the one-process
-// reference if, and only if, every tile was computed from the right version everywhere and
-// counted once. Everything is a function of the seed: a failure is replayed by its seed.
+// live, and join. Instead of floats there are 64-bit words (words.h): a synchronous run ends
+// with exactly those of the one-process reference if, and only if, every tile was computed
+// from the right version everywhere, counted once, and (deterministic) joined where it
+// belongs. What asynchronous servers apply is computed again from the versions that it was
+// computed from (replay.h). Everything is a function of the seed: a failure is replayed by it.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "cluster/history.h"
 #include "data/share.h"
 #include "exchange/options.h"
 
@@ -26,6 +27,11 @@ enum class Mutation {
   kReleaseReaders,   // a server answers reads that must wait
   kOverwriteInUse,   // parameters land on those a worker is computing from
   kForgetAhead,      // a server takes reads of rows ahead for reads of those that are due
+  // These strike once in a run, and no event tells of them: only the words can.
+  kAddTwice,    // a server adds a contribution twice
+  kLose,        // a server counts a contribution but does not add it
+  kWrongPlace,  // a server adds the nodes of a contribution in each other's place
+  kWrongBase,   // a worker computes from parameters older than those that it says
 };
 
 struct Scenario {
@@ -38,6 +44,7 @@ struct Scenario {
   std::uint32_t chunks_per_server = 2;
   std::uint64_t staleness = 1;
   bool rows = false;  // chunks are parts of a table, one per server; reads are asked for ahead
+  bool deterministic = false;      // sums go along the tree of tiles
   bool whole_step = false;         // as with clipping: all chunks wait for the scalars
   std::uint32_t deaths = 1;        // at most workers − 1
   std::uint32_t false_deaths = 0;  // declared dead while they live
@@ -49,6 +56,15 @@ struct Scenario {
   std::vector<Range> applied;  // async: which steps that is, when not all below it
   double slow = 1;             // how much slower the last worker is
   Mutation mutation = Mutation::kNone;
+  bool record = false;  // all messages
+};
+
+struct Message {  // that was sent
+  double time;
+  std::uint32_t from;
+  std::uint32_t to;
+  std::string text;
+  bool operator==(const Message&) const = default;
 };
 
 struct Outcome {
@@ -62,6 +78,9 @@ struct Outcome {
   std::uint64_t plans = 0;
   std::uint64_t duplicates = 0;  // contributions that were seen already
   std::uint64_t events = 0;
+  bool struck = false;                        // a mutation that strikes once did
+  std::vector<std::vector<Event>> histories;  // by server
+  std::vector<Message> messages;              // recorded
 };
 
 Outcome simulate(const Scenario& scenario);

@@ -22,6 +22,7 @@ Scenario varied(std::uint64_t seed, Mode mode) {
   scenario.chunks_per_server = 1 + static_cast<std::uint32_t>(seed / 15 % 3);
   scenario.grid = {40 + seed % 60, 11 + seed % 13, 1 + seed % 4};
   scenario.whole_step = seed % 2 == 0;
+  scenario.deterministic = mode == Mode::kSync && seed / 2 % 2 == 0;
   scenario.deaths = static_cast<std::uint32_t>(seed / 7) % scenario.workers;
   scenario.slow = seed % 4 == 0 ? 5 : 1;
   return scenario;
@@ -176,10 +177,24 @@ TEST(Simulation, FaultsReallyHappen) {
   EXPECT_GT(duplicates, 20U);
 }
 
+// Every event at every server, in order, and every message with its time, words included.
 TEST(Simulation, TheSameSeedGivesTheSameRun) {
-  const Outcome first = simulate(varied(77, Mode::kSync));
-  const Outcome second = simulate(varied(77, Mode::kSync));
-  EXPECT_EQ(first.events, second.events);
+  for (const Mode mode : {Mode::kSync, Mode::kAsync, Mode::kSsp}) {
+    for (std::uint64_t seed = 70; seed < 90; ++seed) {
+      Scenario scenario = varied(seed, mode);
+      scenario.rows = seed % 5 == 0;
+      if (scenario.rows) scenario.chunks_per_server = 1;
+      scenario.joins = 1;
+      scenario.record = true;
+      const Outcome first = simulate(scenario);
+      const Outcome second = simulate(scenario);
+      EXPECT_EQ(first.events, second.events);
+      EXPECT_EQ(first.histories, second.histories) << seed;
+      EXPECT_EQ(first.messages, second.messages) << seed;
+      ++scenario.seed;  // and another seed another one
+      EXPECT_NE(first.messages, simulate(scenario).messages) << seed;
+    }
+  }
 }
 
 // Each rule is broken on purpose; some seed must notice, or the checker checks nothing.
@@ -222,6 +237,37 @@ INSTANTIATE_TEST_SUITE_P(Simulation, BrokenRule,
                                            std::pair(Mutation::kReleaseReaders, Mode::kSsp),
                                            std::pair(Mutation::kOverwriteInUse, Mode::kSync),
                                            std::pair(Mutation::kForgetAhead, Mode::kSsp)));
+
+// No event tells of these: the words must, whenever the bug strikes.
+class PlantedBug : public ::testing::TestWithParam<std::tuple<Mutation, Mode, bool>> {};
+
+TEST_P(PlantedBug, IsFoundInTheWords) {
+  const auto [mutation, mode, deterministic] = GetParam();
+  std::uint64_t struck = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    Scenario scenario = varied(seed, mode);
+    scenario.deterministic = deterministic;
+    // A worker that dies may take what it has spoiled with it.
+    if (mutation == Mutation::kWrongBase) scenario.deaths = 0;
+    scenario.mutation = mutation;
+    const Outcome outcome = simulate(scenario);
+    struck += outcome.struck ? 1 : 0;
+    EXPECT_EQ(outcome.problems.empty(), !outcome.struck) << "seed " << seed;
+  }
+  EXPECT_GT(struck, 100U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Simulation, PlantedBug,
+                         ::testing::Values(std::tuple(Mutation::kAddTwice, Mode::kSync, false),
+                                           std::tuple(Mutation::kAddTwice, Mode::kSync, true),
+                                           std::tuple(Mutation::kAddTwice, Mode::kAsync, false),
+                                           std::tuple(Mutation::kLose, Mode::kSync, false),
+                                           std::tuple(Mutation::kLose, Mode::kSync, true),
+                                           std::tuple(Mutation::kLose, Mode::kAsync, false),
+                                           std::tuple(Mutation::kWrongPlace, Mode::kSync, true),
+                                           std::tuple(Mutation::kWrongBase, Mode::kSync, false),
+                                           std::tuple(Mutation::kWrongBase, Mode::kSync, true),
+                                           std::tuple(Mutation::kWrongBase, Mode::kAsync, false)));
 
 }  // namespace
 }  // namespace paceline::sim

@@ -2,6 +2,8 @@
 // a message. Members are the real state machines; numbers are hashes (see simulation.h).
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -10,25 +12,43 @@
 #include <optional>
 #include <queue>
 #include <set>
+#include <string>
+#include <variant>
 #include <vector>
 
 #include "base/random.h"
 #include "cluster/chief_core.h"
 #include "cluster/history.h"
+#include "cluster/replay.h"
 #include "cluster/simulation.h"
+#include "cluster/words.h"
 #include "exchange/ps/server_core.h"
 #include "exchange/ps/worker_core.h"
 
 namespace paceline::sim {
 
-using Word = std::uint64_t;
 inline constexpr std::uint32_t kChief = 0;  // on links; incarnations begin at 1
+inline constexpr Word kStart = 7;           // of every chunk
 
-// What a tile contributes to one chunk, given all parameters.
-Word gradient(const std::vector<Word>& params, std::uint64_t step, std::uint64_t tile,
-              std::uint32_t chunk);
-// What a chunk becomes when a step's sum is applied to it.
-Word applied(Word before, Word sum);
+// What a worker pushes, and the version of every chunk that it was computed from.
+struct Payload {
+  Words words;
+  Versions from;
+};
+
+inline std::string as_text(const google::protobuf::Message& message) {
+  return message.GetTypeName() + " " + message.ShortDebugString() + " ";
+}
+inline std::string as_text(std::uint64_t number) {
+  return fmt::format("{} ", number);
+}
+inline std::string as_text(const std::vector<std::uint64_t>& numbers) {
+  return fmt::format("[{}] ", fmt::join(numbers, " "));
+}
+template <typename... Messages>
+std::string as_text(const std::variant<Messages...>& message) {
+  return std::visit([](const auto& one) { return as_text(one); }, message);
+}
 
 class World {
  public:
@@ -43,7 +63,7 @@ class World {
     struct Stored {
       std::map<std::uint64_t, Word> versions;  // current, the one before, and pinned
       std::uint64_t current = 0;
-      Word sum = 0;
+      StepSum sum;
     };
     std::map<std::uint32_t, Stored> store;
     std::set<std::uint64_t> pins;
@@ -52,7 +72,9 @@ class World {
   struct Worker {
     std::uint32_t id = 0;
     std::unique_ptr<WorkerCore> core;
-    std::vector<Word> params;
+    Words params;
+    Words older;        // parameters: those before
+    Versions versions;  // of the parameters
     struct Staged {
       Word value = 0;
       std::optional<std::uint64_t> since;
@@ -66,13 +88,13 @@ class World {
       bool sent = false;
       bool ahead = false;
       bool joins = false;
-      std::map<std::uint32_t, Word> values;  // by chunk
+      std::map<std::uint32_t, std::pair<Word, std::uint64_t>> values;  // by chunk; their version
     };
     std::deque<RowRead> reads;
     std::uint64_t tickets = 0;
     std::set<std::uint32_t> aside;  // chunks whose arriving parameters are staged
     std::optional<Share> share;
-    std::vector<Word> grads;
+    std::vector<Payload> grads;  // by chunk
     std::uint32_t next_chunk = 0;
     bool computing = false;
     bool computed = false;
@@ -86,8 +108,14 @@ class World {
 
   // ---- scheduler
   void at(double delay, std::function<void()> work);
-  void deliver(std::uint32_t from, std::uint32_t to, std::function<void()> work);
+  void deliver(std::uint32_t from, std::uint32_t to, std::string said, std::function<void()> work);
+  // What a message says, for the record.
+  template <typename... What>
+  std::string said(const What&... what) const {
+    return scenario_.record ? (std::string() + ... + as_text(what)) : std::string();
+  }
   double random_delay() { return 0.0005 + 0.02 * random_.uniform() * random_.uniform(); }
+  bool strikes(Mutation mutation);
   void problem(std::string text) { outcome_.problems.push_back(std::move(text)); }
 
   // ---- chief
@@ -100,12 +128,17 @@ class World {
   // ---- servers
   void server_get(Server& server, const ChiefMessage& message);
   void server_do(Server& server, const ServerCore::Actions& actions, const Sender* sender = nullptr,
-                 const wire::Push* push = nullptr, Word payload = 0);
+                 const wire::Push* push = nullptr, const Payload& payload = {});
+  void accumulate(Server& server, const Accumulate& add, const wire::Push& push,
+                  const Payload& payload);
+  Words spoiled(Words words);
+  void apply(Server& server, const Apply& apply, const Payload& payload);
   void store_version(Server& server, std::uint32_t chunk, std::uint64_t version, Word value);
   void send_params(Server& server, const SendParams& send);
   static bool refuses(const ServerCore::Actions& actions);
   void pull_arrives(Server& server, std::uint32_t worker, const wire::Pull& pull, bool ahead);
-  void push_arrives(Server& server, const Sender& sender, const wire::Push& push, Word payload);
+  void push_arrives(Server& server, const Sender& sender, const wire::Push& push,
+                    const Payload& payload);
 
   // ---- workers
   void start_worker(bool slow);
@@ -128,6 +161,7 @@ class World {
   bool reads_ahead() const { return scenario_.mode != Mode::kSsp || scenario_.staleness > 0; }
   void params_begin(Worker& worker, const Params& params);
   void params_end(Worker& worker, const Params& params);
+  void take(Worker& worker, std::uint32_t chunk, Word value, std::uint64_t version);
   void install(Worker& worker, std::uint32_t chunk);
   void install_staged(Worker& worker);
   void wake(Worker& worker);
@@ -162,7 +196,9 @@ class World {
   std::vector<Server> servers_;
   std::deque<Worker> workers_;
   std::uint32_t evaluator_ = 0;
-  std::vector<std::vector<Word>> reference_;
+  std::vector<Words> reference_;  // sync: by version
+  Replay replay_;                 // async
+  std::uint64_t chances_ = 0;     // of the mutation to strike
   bool ended_ = false;
   Outcome outcome_;
 };
