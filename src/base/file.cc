@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A rename survives a power cut only when its folder is on the disk as well. Some file
+// A name survives a power cut only when its folder is on the disk as well. Some file
 // systems cannot sync a folder; the file is complete there all the same.
-void sync_folder(const fs::path& file) {
+void sync_folder_of(const fs::path& file) {
   const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
   const int opened = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (opened < 0) return;
@@ -56,6 +56,15 @@ fs::path behind_links(const fs::path& path) {
   return target;
 }
 
+void create_folders(const fs::path& folder) {
+  std::error_code error;
+  if (folder.empty() || fs::is_directory(folder, error)) return;
+  create_folders(folder.parent_path());
+  fs::create_directory(folder, error);
+  if (error) throw DataError("cannot create {}: {}", folder.string(), error.message());
+  sync_folder_of(folder);
+}
+
 void move_into_place(const fs::path& complete, const fs::path& path) {
   const int file = ::open(complete.c_str(), O_RDONLY | O_CLOEXEC);
   const bool done =
@@ -63,7 +72,7 @@ void move_into_place(const fs::path& complete, const fs::path& path) {
   const int error = errno;
   if (file >= 0) ::close(file);
   if (!done) throw DataError("cannot write {}: {}", path.string(), errno_text(error));
-  sync_folder(path);
+  sync_folder_of(path);
 }
 
 AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
@@ -132,7 +141,7 @@ void AtomicFile::commit(Durable durable) {
     ::unlink(partial_.c_str());
     fail("write", error);
   }
-  if (durable == Durable::kNow) sync_folder(path_);
+  if (durable == Durable::kNow) sync_folder_of(path_);
 }
 
 void write_atomically(const fs::path& path, std::string_view text) {

@@ -16,6 +16,10 @@ std::string read_text(const std::filesystem::path& path);
 // What a write to `path` ends in: through symbolic links the file that they lead to.
 std::filesystem::path behind_links(const std::filesystem::path& path);
 
+// Makes a folder and those above it that are missing. What is made stays there when the power
+// fails, as does then what is brought to the disk in it.
+void create_folders(const std::filesystem::path& folder);
+
 // Brings a complete file to the disk and under its name, in the place of what is there.
 void move_into_place(const std::filesystem::path& complete, const std::filesystem::path& path);
 

@@ -64,9 +64,7 @@ void fill_block(const Fill& fill, std::uint64_t vector_size, Range part, std::sp
 
 void write_checkpoint(const fs::path& path, const CheckpointInfo& info, const Fill& fill) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) throw DataError("cannot create {}: {}", folder.string(), error.message());
+  create_folders(folder);
   const FolderLock lock(folder);
   if (lock.held()) remove_unfinished(folder);
 

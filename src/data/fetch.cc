@@ -131,7 +131,7 @@ std::string damage_in(const KnownSet& set, const fs::path& folder) {
 
 void store(const KnownSet& set, ScratchFolder& scratch, const fs::path& home,
            const Progress& progress) {
-  fs::create_directories(home);
+  create_folders(home);
   // Files of an older set may be about to change.
   fs::remove(home / kSums);
   for (const DataFile& file : set.files) {
@@ -223,7 +223,7 @@ fs::path fetch(const KnownSet& set, const fs::path& cache, const Progress& progr
   };
   if (already_there()) return home;
   try {
-    fs::create_directories(folder);
+    create_folders(folder);
     const FolderLock lock(folder, progress);
     if (already_there()) return home;
     ScratchFolder scratch(folder / (set.name + ".partial"));

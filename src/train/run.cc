@@ -47,10 +47,10 @@ class RunDirLock {
 };
 
 void make_folder(const fs::path& folder) {
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw DataError("cannot make the run directory {}: {}", folder.string(), error.message());
+  try {
+    create_folders(folder);
+  } catch (const DataError& error) {
+    throw DataError("cannot make the run directory {}: {}", folder.string(), error.what());
   }
 }
 
