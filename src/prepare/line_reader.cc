@@ -41,7 +41,7 @@ LineReader::LineReader(const InputFile& file, const Portion& portion)
       in_portions_(!file.compressed && !file.piped()),
       names_follow_(file.header && portion.begin == 0),
       room_(kFirstRoom),
-      buffer_(new char[room_ + kPadding]()),
+      buffer_(new char[room_ + kPadding]),
       at_(buffer_.get()),
       end_(buffer_.get()) {
   const auto read_from = [this](auto reader) {
