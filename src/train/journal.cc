@@ -277,7 +277,7 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
   for (const char* name : {measure_, "test_loss", "train_loss"}) {
     summary[name] = last.value(name, nlohmann::json());
   }
-  metrics_.flush();
+  write_out();
   write_atomically(config_.run_dir / "summary.json", summary.dump(2) + "\n");
   tell({{"type", "summary"}, {"summary", summary}});
   for (pollfd room{status_fd_, POLLOUT, 0}; !pending_.empty() && status_fd_ >= 0; flush()) {

@@ -40,9 +40,10 @@ class Journal {
   void worker_epoch(const std::string& worker, const wire::WorkerEpoch& result);
   void notice(const std::string& text);
   void warning(const std::string& text);
-  void stopping();  // someone asked to
-  void leaving();   // all others are sent home
-  void flush();     // to the launcher, what it takes
+  void stopping();                        // someone asked to
+  void leaving();                         // all others are sent home
+  void flush();                           // to the launcher, what it takes
+  void write_out() { metrics_.flush(); }  // waits until metrics.jsonl has all
 
   // Files of this part of the data that a role could not read, with what others have said.
   template <typename Files>

@@ -35,7 +35,10 @@ class JournalTest : public ::testing::Test {
     const ssize_t got = ::read(pipe_[0], text.data(), text.size());
     return text.substr(0, got > 0 ? static_cast<std::size_t>(got) : 0);
   }
-  std::string metrics() const { return read_text(dir_.path() / "metrics.jsonl"); }
+  std::string metrics() {
+    journal_->write_out();
+    return read_text(dir_.path() / "metrics.jsonl");
+  }
   static wire::Complete sums(double loss, double weight, std::uint64_t version = 0) {
     wire::Complete sums;
     sums.set_loss(loss);
