@@ -149,4 +149,15 @@ std::vector<float> final_parameters(const fs::path& run_dir) {
   return values;
 }
 
+Learned learned_by(const fs::path& run_dir) {
+  const CheckpointReader reader(find_checkpoint(run_dir));
+  const CheckpointInfo& info = reader.info();
+  Learned learned{info.version, {}};
+  for (std::uint64_t vector = 0; vector <= info.slots; ++vector) {
+    auto& values = learned.vectors.emplace_back(info.layout.size);
+    reader.read(vector, {0, values.size()}, values);
+  }
+  return learned;
+}
+
 }  // namespace paceline

@@ -59,6 +59,12 @@ bool is_pending(pid_t pid, int signal);  // was sent but not yet taken
 bool eventually(double seconds, const std::function<bool()>& condition);
 
 nlohmann::json summary_of(const std::filesystem::path& run_dir);
+// Of the last checkpoint.
 std::vector<float> final_parameters(const std::filesystem::path& run_dir);
+struct Learned {
+  std::uint64_t version;                    // steps applied
+  std::vector<std::vector<float>> vectors;  // the parameters, then the optimizer's state
+};
+Learned learned_by(const std::filesystem::path& run_dir);
 
 }  // namespace paceline

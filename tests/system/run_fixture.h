@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <string>
@@ -43,6 +44,12 @@ class SyntheticRun : public ::testing::Test {
   }
   nlohmann::json summary(const std::string& name) const { return summary_of(path(name)); }
 
+  // A share that was lost or counted twice shows in the weights. A synchronous run that went
+  // through faults must end with those of `undisturbed`, the arguments of a run on threads:
+  // the same bits when both are deterministic (a tolerance of 0).
+  void expect_undisturbed(const std::string& name, const Arguments& undisturbed,
+                          double tolerance = 0) const;
+
   TempDir dir_;
 };
 
@@ -57,6 +64,23 @@ inline double difference(const std::vector<float>& a, const std::vector<float>& 
   return most / largest;
 }
 
+inline void SyntheticRun::expect_undisturbed(const std::string& name, const Arguments& undisturbed,
+                                             double tolerance) const {
+  const Result result = paceline(undisturbed);
+  ASSERT_EQ(result.code, 0) << result.output;
+  const auto option = std::find(undisturbed.begin(), undisturbed.end(), "--run-dir");
+  const Learned expected = learned_by(*std::next(option));
+  const Learned learned = learned_by(path(name));
+  EXPECT_EQ(learned.version, expected.version);
+  ASSERT_EQ(learned.vectors.size(), expected.vectors.size());
+  for (std::size_t i = 0; i < expected.vectors.size(); ++i) {
+    const double apart = difference(expected.vectors[i], learned.vectors[i]);
+    const bool same = learned.vectors[i] == expected.vectors[i];
+    EXPECT_TRUE(tolerance > 0 ? apart <= tolerance : same)
+        << name << ": vector " << i << " differs by " << apart << " of its largest number";
+  }
+}
+
 // Long enough to be hit in the middle: the epochs are many and short.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr int kEpochs = 250;  // sanitizers make them longer
@@ -66,13 +90,29 @@ inline constexpr int kEpochs = 500;
 inline constexpr int kEpochs = 2000;
 #endif
 inline constexpr int kExamples = 997 * kEpochs;
+// Of a run of so many steps whose sums were rounded in another order, relative to the largest
+// number.
+inline constexpr double kRounding = 2e-5;
 
 class LongRun : public SyntheticRun {
  protected:
+  // Adagrad's sums forget no gradient; the weights of plain descent would, in so many steps.
   Arguments train(const std::string& name, const Arguments& more) const {
-    Arguments arguments = {"--epochs", std::to_string(kEpochs), "--checkpoint-every", "100"};
+    Arguments arguments = {"--epochs", std::to_string(kEpochs), "--checkpoint-every",
+                           "100",      "--optimizer",           "adagrad"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return SyntheticRun::train(name, arguments);
+  }
+  void expect_undisturbed(const std::string& name, const Arguments& more = {},
+                          double tolerance = 0) const {
+    Arguments arguments = {"--exchange", "local", "--workers", "1", "--deterministic"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    SyntheticRun::expect_undisturbed(name, train("undisturbed", arguments), tolerance);
+  }
+  void resume(const std::string& name) const {
+    const Result resumed = paceline(
+        {"train", "--resume", path(name).string(), "--quiet", "--checkpoint-every", "100"});
+    ASSERT_EQ(resumed.code, 0) << resumed.output;
   }
   bool has_begun(const std::string& name) const {
     return eventually(20, [&] {
