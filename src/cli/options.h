@@ -17,6 +17,7 @@ struct ShowText {  // --help, --version
 
 struct TrainOptions {
   RunConfig config;
+  bool claims_run_dir = false;  // nobody has named one
   bool json = false;
   bool quiet = false;
   bool dry_run = false;

@@ -1,12 +1,12 @@
 #include "cli/resolve.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "cli/recipe.h"
+#include "cli/run_dir.h"
 #include "cli/settings.h"
 #include "data/known_sets.h"
 
@@ -106,16 +106,6 @@ void choose_data_dir(DataOptions& data, const Environment& environment) {
   if (std::find(fetched.begin(), fetched.end(), data.name) != fetched.end()) {
     require_data_dir(data.dir);
   }
-}
-
-fs::path default_run_dir(const std::string& recipe, std::chrono::system_clock::time_point now) {
-  const std::time_t time = std::chrono::system_clock::to_time_t(now);
-  const std::string name = fmt::format("{}-{:%Y%m%d-%H%M%S}", recipe, fmt::localtime(time));
-  fs::path directory = fs::path("runs") / name;
-  for (int suffix = 2; fs::exists(directory); ++suffix) {
-    directory = fs::path("runs") / fmt::format("{}-{}", name, suffix);
-  }
-  return directory;
 }
 
 }  // namespace paceline

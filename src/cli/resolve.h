@@ -20,8 +20,8 @@ struct ConfigSources {
 enum class Purpose { kRun, kEstimate };
 
 // With --resume RUN the base is RUN/config.toml instead of a recipe, and the run goes on
-// in RUN unless --run-dir names another directory. Without both, run_dir is
-// runs/<recipe>-<time> with a suffix when that exists.
+// in RUN unless --run-dir names another directory. Without both, run_dir is the default
+// (run_dir.h).
 // Throws ConfigError on the first thing that is wrong.
 RunConfig resolve(const ConfigSources& sources, const Environment& environment,
                   Purpose purpose = Purpose::kRun);
@@ -31,9 +31,5 @@ void choose_data_dir(DataOptions& data, const Environment& environment);
 
 // Throws ConfigError when settings contradict each other.
 void validate(const RunConfig& config, Purpose purpose = Purpose::kRun);
-
-// runs/<recipe>-<YYYYmmdd-HHMMSS>, or with -2, -3, … the first that does not exist.
-std::filesystem::path default_run_dir(const std::string& recipe,
-                                      std::chrono::system_clock::time_point now);
 
 }  // namespace paceline

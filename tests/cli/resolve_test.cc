@@ -10,7 +10,6 @@
 namespace paceline {
 namespace {
 
-namespace fs = std::filesystem;
 using Flags = std::map<std::string, std::string>;
 
 class Resolve : public testing::Test {
@@ -143,21 +142,6 @@ TEST_F(Resolve, DataThatIsFetchedNeedsAPlace) {
             "--data-dir");
   EXPECT_EQ(with("", {{"data-dir", "/elsewhere"}}).data.dir, "/elsewhere");
   EXPECT_EQ(with("", {{"data", "synthetic"}}).data.dir, "");
-}
-
-TEST(DefaultRunDir, TakesASuffixWhenTheNameIsTaken) {
-  const TestFolder folder;
-  const fs::path before = fs::current_path();
-  fs::current_path(folder.path());
-  const auto now = std::chrono::system_clock::time_point(std::chrono::hours(24 * 365 * 30));
-  const fs::path first = default_run_dir("r", now);
-  fs::create_directories(first);
-  const fs::path second = default_run_dir("r", now);
-  fs::create_directories(second);
-  const fs::path third = default_run_dir("r", now);
-  fs::current_path(before);
-  EXPECT_EQ(second.string(), first.string() + "-2");
-  EXPECT_EQ(third.string(), first.string() + "-3");
 }
 
 struct Contradiction {

@@ -1,4 +1,8 @@
 // What a run leaves behind, and what reads it.
+#include <fmt/format.h>
+
+#include <memory>
+
 #include "system/run_fixture.h"
 
 namespace paceline {
@@ -34,6 +38,29 @@ TEST_F(Train, LeavesARunDirectoryWithEverythingInIt) {
                            "logs/worker0.log", "logs/evaluator0.log"}) {
     EXPECT_TRUE(std::filesystem::exists(path("run") / name)) << name;
   }
+}
+
+// In the same second they would all choose the same name.
+TEST_F(Train, RunsThatStartAtOnceHaveDirectoriesOfTheirOwn) {
+  const std::string there = fmt::format("cd '{}' && exec \"$0\" \"$@\"", dir_.path().string());
+  std::vector<std::unique_ptr<PacelineProcess>> runs;
+  for (int i = 0; i < 6; ++i) {
+    runs.push_back(std::make_unique<PacelineProcess>(
+        dir_.path(),
+        Arguments{"train", "synthetic", "--exchange", "local", "--workers", "1", "--epochs", "1",
+                  "--synthetic-examples", "100", "--synthetic-test-examples", "10"},
+        Arguments{"sh", "-c", there}));
+  }
+  for (const auto& run : runs) EXPECT_EQ(run->wait(), 0) << run->output();
+  std::size_t complete = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(path("runs"))) {
+    const std::filesystem::path& dir = entry.path();
+    EXPECT_EQ(summary_of(dir)["status"], "complete") << dir;
+    EXPECT_EQ(std::filesystem::path(summary_of(dir)["run_dir"].get<std::string>()).filename(),
+              dir.filename());
+    ++complete;
+  }
+  EXPECT_EQ(complete, runs.size());
 }
 
 TEST_F(Train, AsynchronousModesCoverEveryExample) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -12,6 +13,7 @@
 #include "cli/format.h"
 #include "cli/recipe.h"
 #include "cli/resolve.h"
+#include "cli/run_dir.h"
 
 namespace paceline {
 namespace {
@@ -89,6 +91,8 @@ void add_train_command(CLI::App& root, const CommandContext& context) {
     }
     words->options.config = resolve(words->sources, context.environment,
                                     words->options.dry_run ? Purpose::kEstimate : Purpose::kRun);
+    words->options.claims_run_dir =
+        !words->sources.flags.contains("run-dir") && !words->sources.flags.contains("resume");
     context.parsed = words->options;
   });
 }
@@ -102,10 +106,15 @@ void run(const TrainOptions& options, const Session& session) {
                                  : format_object(ideal, session.environment.columns));
     return;
   }
-  session.actions.train(options.config, console);
+  RunConfig config = options.config;
+  std::optional<ClaimedRunDir> claimed;
+  if (options.claims_run_dir) {
+    config.run_dir = claimed.emplace(config.recipe, session.environment.now).path();
+  }
+  session.actions.train(config, console);
   if (!session.out) {
     session.err << fmt::format("note: the output could not be written; the run is in {}\n",
-                               options.config.run_dir.string());
+                               config.run_dir.string());
   }
 }
 
