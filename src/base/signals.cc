@@ -1,9 +1,14 @@
 #include "base/signals.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <csignal>
 #include <ctime>
 #include <thread>
+#include <utility>
+
+#include "base/error.h"
 
 namespace paceline {
 namespace {
@@ -61,5 +66,14 @@ SignalWatcher::~SignalWatcher() {
   impl_->thread.join();
   ::pthread_sigmask(SIG_SETMASK, &impl_->before, nullptr);
 }
+
+StopSignals::StopSignals(std::initializer_list<int> signals, std::function<void()> stop)
+    : watcher_(signals, [this, stop = std::move(stop)](int signal) {
+        if (!std::exchange(stopping_, true)) {
+          stop();
+        } else if (signal == SIGINT) {
+          ::_exit(static_cast<int>(ExitCode::kInterrupted));
+        }
+      }) {}
 
 }  // namespace paceline

@@ -39,4 +39,16 @@ class SignalWatcher {
   std::unique_ptr<Impl> impl_;
 };
 
+// For commands that end in order when they are asked to, which may take a while: the first of
+// the signals calls `stop`, and a SIGINT after it ends the process at once with exit code 130.
+// What it was writing stays as a process that was killed leaves it.
+class StopSignals {
+ public:
+  StopSignals(std::initializer_list<int> signals, std::function<void()> stop);
+
+ private:
+  bool stopping_ = false;  // its thread's
+  SignalWatcher watcher_;
+};
+
 }  // namespace paceline

@@ -51,7 +51,7 @@ class RowRun {
   }
 
   void run() {
-    const SignalWatcher signals({SIGINT, SIGTERM, SIGHUP}, [this](int) {
+    const StopSignals signals({SIGINT, SIGTERM, SIGHUP}, [this] {
       stopping_ = true;
       if (hub_) hub_->stop();
     });

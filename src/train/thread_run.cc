@@ -33,7 +33,7 @@ class ThreadRun {
   }
 
   void run() {
-    const SignalWatcher signals({SIGINT, SIGTERM, SIGHUP}, [this](int) {
+    const StopSignals signals({SIGINT, SIGTERM, SIGHUP}, [this] {
       interrupted_ = true;
       hub_.stop();
     });

@@ -26,5 +26,32 @@ TEST(SignalWatcher, CallsBackForEachSignal) {
   }
 }
 
+// The second signal is sent by what the first one calls: there is no race.
+TEST(StopSignals, ASecondCtrlCEndsTheProcessAtOnce) {
+  const auto stopped_twice = [](int first, int second) {
+    const StopSignals signals({SIGINT, SIGTERM}, [second] { ::kill(::getpid(), second); });
+    ::kill(::getpid(), first);
+    while (true) ::pause();
+  };
+  EXPECT_EXIT(stopped_twice(SIGINT, SIGINT), testing::ExitedWithCode(130), "");
+  EXPECT_EXIT(stopped_twice(SIGTERM, SIGINT), testing::ExitedWithCode(130), "");
+}
+
+TEST(StopSignals, CallOnceWhateverComesButCtrlC) {
+  std::atomic<int> called = 0;
+  {
+    const StopSignals signals({SIGTERM, SIGHUP}, [&] { ++called; });
+    for (const int signal : {SIGTERM, SIGTERM, SIGHUP}) {
+      ::kill(::getpid(), signal);
+      const TimePoint limit = Clock::now() + std::chrono::seconds(10);
+      sigset_t pending;
+      do {
+        ::sigpending(&pending);
+      } while (::sigismember(&pending, signal) == 1 && Clock::now() < limit);
+    }
+  }
+  EXPECT_EQ(called, 1);
+}
+
 }  // namespace
 }  // namespace paceline

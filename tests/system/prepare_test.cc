@@ -1,7 +1,10 @@
 // `paceline prepare reviews` as a user runs it, stops it and kills it.
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include <csignal>
 
@@ -178,6 +181,26 @@ TEST_F(PrepareRun, ThatWaitsForAPipeIsInterrupted) {
   }));
   process.signal(SIGINT);
   EXPECT_EQ(process.wait(), 130);
+}
+
+// Whoever should read what it writes does not, and no flag ends that.
+TEST_F(PrepareRun, EndsAtOnceWhenInterruptedTwice) {
+  ASSERT_EQ(::mkfifo(dir_.file("pipe").c_str(), 0600), 0);
+  const int pipe = ::open(dir_.file("pipe").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(pipe, 0);
+  PacelineProcess process(
+      dir_.path(), {"prepare", "reviews", dir_.file("reviews.json"), "--as", "mapper"},
+      {"sh", "-c", fmt::format("exec \"$0\" \"$@\" > '{}'", dir_.file("pipe"))});
+  const int room = ::fcntl(pipe, F_GETPIPE_SZ);
+  ASSERT_TRUE(eventually(20, [&] {
+    int waiting = 0;
+    return ::ioctl(pipe, FIONREAD, &waiting) == 0 && waiting > room - 4096;
+  }));
+  process.signal(SIGINT);
+  ASSERT_TRUE(eventually(20, [&] { return !is_pending(process.pid(), SIGINT); }));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130);
+  ::close(pipe);
 }
 
 TEST_F(PrepareRun, WithoutInputOrRoomSaysSo) {

@@ -268,7 +268,7 @@ void run_streaming(const PrepareReviewsOptions& options, const PrepareOptions& p
   check_settings(settings);
   if (!maps) settings.format = ReviewFormat::kGrouped;
   StopFlag stop = false;
-  const SignalWatcher signals({SIGINT, SIGTERM}, [&stop](int) { stop = true; });
+  const StopSignals signals({SIGINT, SIGTERM}, [&stop] { stop = true; });
   const std::vector<InputFile> files = find_inputs(inputs, settings.format, settings.fields, stop);
   if (maps) expect_no_names(files, settings.fields);
   const auto work = maps ? map_reviews : reduce_reviews;
@@ -306,7 +306,7 @@ void run_with(Fleet& fleet, const PrepareReviewsOptions& options, const Session&
   const bool first = fleet.rank() == 0;
   std::signal(SIGPIPE, SIG_IGN);  // whoever reads the output may leave early
   StopFlag stop = false;
-  const SignalWatcher signals({SIGINT, SIGTERM}, [&stop](int) { stop = true; });
+  const StopSignals signals({SIGINT, SIGTERM}, [&stop] { stop = true; });
   nlohmann::json summary;
   try {
     StepLine line(session, options.quiet || options.json || !first);
