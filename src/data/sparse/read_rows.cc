@@ -1,7 +1,11 @@
 #include "data/sparse/read_rows.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <array>
 #include <condition_variable>
+#include <ctime>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -221,6 +225,21 @@ class CacheBuilder {
   std::vector<std::string> named_;  // the first bad lines
 };
 
+// A cache is not synced when it is made, so of one that was made before this machine was started,
+// pages may be missing, if the power failed then. What is on the disk now stays there: looking at
+// all blocks once is enough, and the file's time tells that it was done.
+void expect_survived(const RowCache& cache, const fs::path& path) {
+  struct stat status {};
+  timespec now{};
+  timespec up{};  // since the start
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  ::clock_gettime(CLOCK_BOOTTIME, &up);
+  const bool is_known = ::stat(path.c_str(), &status) == 0;
+  if (is_known && status.st_mtim.tv_sec > now.tv_sec - up.tv_sec) return;
+  cache.verify_all();
+  ::utimensat(AT_FDCWD, path.c_str(), nullptr, 0);  // not allowed: it is looked at again
+}
+
 // Nothing when there is none that can be used.
 std::shared_ptr<const RowCache> find_cache(const fs::path& path, const std::string& origin,
                                            const RowNews& news) {
@@ -228,7 +247,9 @@ std::shared_ptr<const RowCache> find_cache(const fs::path& path, const std::stri
   if (!fs::exists(path, error)) return nullptr;
   try {
     auto cache = std::make_shared<const RowCache>(path);
-    if (cache->info().source == origin) return cache;
+    if (cache->info().source != origin) return nullptr;
+    expect_survived(*cache, path);
+    return cache;
   } catch (const DataError& unusable) {
     news.warning(fmt::format("{} It is made again", unusable.what()));
   }

@@ -218,6 +218,10 @@ RowCache::RowCache(const fs::path& path) : path_(path), file_(path) {
   verified_ = std::vector<std::atomic<bool>>(blocks_.size());
 }
 
+void RowCache::verify_all() const {
+  for (std::uint64_t i = 0; i < blocks_.size(); ++i) verify(i);
+}
+
 void RowCache::verify(std::uint64_t block) const {
   const Block& entry = blocks_[block];
   const auto* bytes = reinterpret_cast<const std::byte*>(entry.words);

@@ -63,6 +63,8 @@ class RowCache {
   const RowCacheInfo& info() const { return info_; }
   const std::vector<Key>& hot() const { return hot_; }
 
+  void verify_all() const;  // every block; throws DataError
+
   // Its words. The first time that a block is used its checksum is verified; throws DataError
   // when it is wrong.
   const std::uint32_t* row(std::uint64_t number) const {

@@ -202,6 +202,25 @@ TEST_F(ReadRows, ADamagedCacheIsMadeAgainOrNamed) {
   EXPECT_NO_THROW(rows->row(999));
 }
 
+// Pages may be missing of a cache that was written before the machine was started.
+TEST_F(ReadRows, OfACacheFromBeforeTheStartAreLookedAtFirst) {
+  write_atomically(source_.files, numbered_rows(0, 1000));
+  open();
+  const auto path = cache_path(source_, Split::kTrain);
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::years(30);
+  std::filesystem::last_write_time(path, long_ago);
+  open();
+  EXPECT_THAT(said_, IsEmpty());
+  EXPECT_GT(std::filesystem::last_write_time(path), long_ago);  // so that it happens once
+  std::string bytes = read_text(path);
+  bytes[8000] = static_cast<char>(bytes[8000] + 1);  // in a block
+  write_atomically(path, bytes);
+  std::filesystem::last_write_time(path, long_ago);
+  EXPECT_EQ(own_keys(*open()).size(), 1000U);
+  ASSERT_THAT(said_, testing::Not(IsEmpty()));
+  EXPECT_THAT(said_[0], AllOf(HasSubstr("does not match its checksum"), HasSubstr("made again")));
+}
+
 TEST(TextLines, LongLinesAreRefusedAndPiecesAreWhole) {
   TempDir folder;
   const std::string text = "abc\n\ndefgh\nlast";
