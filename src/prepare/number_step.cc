@@ -191,6 +191,10 @@ NumberReport number_rows(const NumberTask& task, const PrepareSettings& settings
 }
 
 NumberedRows read_numbered(const fs::path& path) {
+  std::error_code none;
+  if (!fs::exists(path, none)) {
+    throw DataError("{} is missing: begin anew with --fresh", path.string());
+  }
   const std::string bytes = read_text(path);
   std::size_t at = 0;
   const auto take = [&](std::uint64_t size) {

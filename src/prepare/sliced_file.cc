@@ -35,7 +35,7 @@ void SlicedWriter::commit() {
 
 SlicedFile::SlicedFile(const std::filesystem::path& path, std::uint64_t magic)
     : path_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC)) {
-  if (file_ < 0) throw DataError("cannot read {}: {}", path.string(), errno_text(errno));
+  if (file_ < 0) fail(errno_text(errno));
   const off_t size = ::lseek(file_, 0, SEEK_END);
   if (size < static_cast<off_t>(sizeof tail_)) fail("it is too short");
   read(static_cast<std::uint64_t>(size) - sizeof tail_, &tail_, sizeof tail_);

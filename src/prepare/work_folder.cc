@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr const char* kOver = "over";  // in the manifest: nothing here is needed any more
+
 // The names of what is not the same in both.
 std::string differences(const nlohmann::json& before, const nlohmann::json& now) {
   std::vector<std::string> names;
@@ -59,7 +61,8 @@ WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, Earl
     lock_ = std::make_unique<Lock>(path_ / "lock");
   }
   manifest_ = read_done(path_ / "manifest.json");
-  if (!manifest_.is_null() && earlier != Earlier::kDiscard) {
+  const bool is_over = manifest_.is_object() && manifest_.contains(kOver);
+  if (!manifest_.is_null() && !is_over && earlier != Earlier::kDiscard) {
     const std::string others = differences(manifest_.value("made_of", nlohmann::json()), made_of);
     if (!others.empty()) {
       throw DataError(
@@ -110,7 +113,17 @@ std::uint64_t WorkFolder::chosen(const std::string& name, std::uint64_t now) {
   return manifest_[name];
 }
 
+// When the power fails meanwhile, any of the files may come back. Those that do are known to be of
+// no use: the manifest says so before the first is removed, and goes when the others are gone from
+// the disk (saving it again syncs the folder).
 void WorkFolder::remove() {
+  try {
+    manifest_ = {{kOver, true}};
+    save();
+    keep_only("manifest.json");
+    save();
+  } catch (const std::exception&) {  // what is left over does no harm
+  }
   std::error_code ignored;
   fs::remove_all(path_, ignored);
 }

@@ -66,6 +66,17 @@ TEST(WorkFolder, ThatIsDamagedCanBeDiscarded) {
   EXPECT_FALSE(std::filesystem::exists(folder / "result"));
 }
 
+// As the power may leave it when it fails while the folder is removed.
+TEST(WorkFolder, ThatIsOverIsNotGoneOnWith) {
+  TempDir dir;
+  std::filesystem::create_directory(dir / "w");
+  write_atomically(dir / "w/manifest.json", R"({"over": true})");
+  write_atomically(dir / "w/result", "x");
+  const WorkFolder folder(dir / "w", {{"a", 1}}, Earlier::kGoOn);
+  EXPECT_FALSE(folder.resumed());
+  EXPECT_FALSE(std::filesystem::exists(folder / "result"));
+}
+
 TEST(WorkFolder, MayKeepSome) {
   TempDir dir;
   WorkFolder folder(dir.path() / "w", {}, Earlier::kGoOn);
