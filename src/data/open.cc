@@ -64,6 +64,19 @@ ImageFolders image_folders(const DataOptions& options) {
   return {options.text.file, options.text.test_file, options.text.test_share};
 }
 
+// A pipe that nobody fills would be waited for without a word.
+void expect_no_pipes(const DataOptions& options) {
+  for (const fs::path& file : {options.text.file, options.text.test_file}) {
+    std::error_code none;
+    const fs::file_status status = fs::status(file, none);
+    if (!fs::exists(status) || fs::is_regular_file(status) || fs::is_directory(status)) continue;
+    throw DataError(
+        "{} is not a regular file, and training data is read more than once: write it to a file "
+        "first",
+        file.string());
+  }
+}
+
 struct Files {
   fs::path images;
   fs::path labels;
@@ -103,6 +116,7 @@ bool lacks_rows(const DataOptions& options) {
 
 std::shared_ptr<const RowCache> open_rows(const DataOptions& options, Split split,
                                           const RowNews& news) {
+  expect_no_pipes(options);
   RowSource source;
   const bool shared = options.text.test_file.empty();
   source.files =
@@ -133,6 +147,7 @@ std::vector<std::string> dataset_names() {
 
 std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split,
                                       const fs::path& words) {
+  expect_no_pipes(options);
   const std::string name = full_name(options, split);
   if (options.name == "synthetic") {
     return make_synthetic(options.synthetic, synthetic_numbers(options, split), name);
@@ -155,6 +170,7 @@ std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split,
 }
 
 DatasetInfo estimate_dataset(const DataOptions& options, Split split) {
+  expect_no_pipes(options);
   const std::string name = full_name(options, split);
   if (options.name == "synthetic") {
     const auto& synthetic = options.synthetic;

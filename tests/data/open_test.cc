@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/temp_dir.h"
@@ -28,6 +29,21 @@ void expect_estimate_is_right(const DataOptions& options, Split split) {
   EXPECT_EQ(estimate.width, info.width);
   EXPECT_EQ(estimate.classes, info.classes);
   EXPECT_EQ(estimate.memory_bytes, info.memory_bytes);
+}
+
+TEST(OpenDataset, APipeIsRefusedBeforeItIsWaitedFor) {
+  const TempDir dir;
+  for (const char* name : {"rows", "reviews", "sentences", "images"}) {
+    DataOptions options = named(name);
+    options.text.file = dir / name;
+    ASSERT_EQ(::mkfifo(options.text.file.c_str(), 0600), 0);
+    try {
+      estimate_dataset(options, Split::kTrain);
+      FAIL() << name;
+    } catch (const DataError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("is not a regular file")) << name;
+    }
+  }
 }
 
 // A user's own set: 50 training and 20 test images of 3×3.

@@ -1,5 +1,6 @@
 // Whole runs on folders of image files.
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "base/random.h"
 #include "data/ppm_files.h"
@@ -9,6 +10,7 @@ namespace paceline {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -63,6 +65,29 @@ TEST_F(ImagesRun, LearnsTheSameHoweverItIsCutAndReadAhead) {
   EXPECT_EQ(read_text(path("two") / "classes.txt"), "bright\ndark\n");
   const Result tested = paceline({"evaluate", path("two").string(), "--json"});
   EXPECT_EQ(tested.code, 0) << tested.output;
+}
+
+// A worker that waits for a pipe beats on, but does not get on: it is named, with what it does, and
+// so is the next one that meets the pipe.
+TEST_F(ImagesRun, AWorkerThatHangsWhileItReadsIsNamedAndEnded) {
+  PacelineProcess process(dir_.path(), images("run", {"--workers", "2", "--epochs", "1000000",
+                                                      "--deadline", "2s", "--heartbeat", "50ms"}));
+  const auto workers = process.roles("worker", 2);
+  ASSERT_EQ(workers.size(), 2U);
+  ASSERT_TRUE(eventually(60, [&] {
+    const auto log = path("run") / "logs" / "chief.log";
+    return std::filesystem::exists(log) &&
+           read_text(log).find("epoch 1 is trained") != std::string::npos;
+  }));
+  for (int i = 0; i < 300; ++i) {  // whichever of them are trained on
+    const auto pipe = path("images") / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    std::filesystem::rename(pipe, file(i % 2 == 1 ? "bright" : "dark", i));
+  }
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(),
+              ContainsRegex("worker[01] is lost: no progress for 2.* while reading the data"));
+  for (const pid_t worker : workers) EXPECT_FALSE(alive(worker));
 }
 
 TEST_F(ImagesRun, AnUnreadableImageIsSkippedCountedAndNamed) {

@@ -74,6 +74,25 @@ TEST_F(Progress, LosingAllWorkersDuringTheLastTestHarmsNobody) {
   EXPECT_EQ(summary("run")["status"], "complete");
 }
 
+// However long it takes a worker to finish what it has begun, here one that is stopped meanwhile:
+// servers end alike, and what was learned is saved.
+TEST_F(Progress, CtrlCWaitsForAsynchronousWorkersAsLongAsTheyLive) {
+  PacelineProcess process(dir_.path(), train("run", {"--workers", "2", "--servers", "2", "--mode",
+                                                     "async", "--checkpoint-every", "0"}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto workers = process.roles("worker0", 1);
+  ASSERT_EQ(workers.size(), 1U);
+  ::kill(workers[0], SIGSTOP);
+  process.signal(SIGINT);
+  ASSERT_TRUE(says("run", "chief", "stopping: waiting for worker0"));
+  ::kill(workers[0], SIGCONT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  EXPECT_THAT(process.output(), HasSubstr("--resume"));
+  const Result resumed = paceline({"train", "--resume", path("run").string(), "--quiet"});
+  ASSERT_EQ(resumed.code, 0) << resumed.output;
+  EXPECT_EQ(summary("run")["examples_total"], kExamples);
+}
+
 // What one epoch has learned is saved by a survivor, whoever is gone.
 TEST_F(Progress, ABrokenRingSavesWhatItHasLearned) {
   for (const std::string lost : {"worker0", "worker1", "worker2"}) {
