@@ -30,6 +30,14 @@ nlohmann::json result_of(const nlohmann::json& line) {
   return result;
 }
 
+// Of click logs. Files may be rotated or deleted while a run goes on, so they are asked at once.
+std::optional<std::uint64_t> count_bad_lines(const DataOptions& data) {
+  if (data.name != "rows") return std::nullopt;
+  std::uint64_t count = open_rows(data, Split::kTrain)->info().bad_lines;
+  if (!data.text.test_file.empty()) count += open_rows(data, Split::kTest)->info().bad_lines;
+  return count;
+}
+
 double mean(double sum, double weight) {
   return weight > 0 ? sum / weight : 0;
 }
@@ -42,7 +50,8 @@ Journal::Journal(const RunConfig& config, const Grid& grid, int status_fd)
       status_fd_(status_fd),
       metrics_(config.run_dir / "metrics.jsonl"),
       measure_(predicts_numbers(config.model) ? "test_rmse" : "test_accuracy"),
-      begun_(Clock::now()) {
+      begun_(Clock::now()),
+      bad_lines_(count_bad_lines(config.data)) {
   if (status_fd_ >= 0) ::fcntl(status_fd_, F_SETFL, O_NONBLOCK);
 }
 
@@ -260,12 +269,7 @@ nlohmann::json Journal::summary(std::uint64_t examples, nlohmann::json roles,
     summary["unreadable"] = unreadable.size();
     summary["unreadable_files"] = std::move(unreadable);
   }
-  if (config_.data.name == "rows") {
-    summary["bad_lines"] = open_rows(config_.data, Split::kTrain)->info().bad_lines +
-                           (config_.data.text.test_file.empty()
-                                ? 0
-                                : open_rows(config_.data, Split::kTest)->info().bad_lines);
-  }
+  if (bad_lines_) summary["bad_lines"] = *bad_lines_;
   // Of models that predict words.
   if (predictions_ > done && took > 0) {
     summary["words_per_second"] = static_cast<double>(predictions_) / took;

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -82,6 +83,7 @@ class Journal {
   MetricsFile metrics_;
   const char* measure_;  // what a test is known by: the key of its accuracy or of its error
   TimePoint begun_;
+  std::optional<std::uint64_t> bad_lines_;  // of click logs: left out
   bool has_begun_ = false;
   std::uint64_t examples_at_start_ = 0;
   double last_progress_ = -1;

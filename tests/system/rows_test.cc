@@ -117,6 +117,28 @@ TEST_F(RowsRun, IsTestedPredictedAndWrittenDown) {
   EXPECT_THAT(weights, HasSubstr("\nconstant\t"));
 }
 
+// Click logs are rotated and deleted while runs on them go on.
+TEST_F(RowsRun, DoesNotMissItsFilesOnceTheyAreOpen) {
+  write_atomically(path("test.svm"), read_text(path("test.svm")) + "junk\n");
+  const std::string train = read_text(path("train.svm"));
+  const std::string test = read_text(path("test.svm"));
+  for (const std::string exchange : {"local", "ps"}) {
+    write_atomically(path("train.svm"), train);
+    write_atomically(path("test.svm"), test);
+    PacelineProcess process(dir_.path(),
+                            clicks(exchange, {"--exchange", exchange, "--epochs", "100000"}));
+    ASSERT_TRUE(eventually(20, [&] {
+      return std::filesystem::exists(path(exchange) / "metrics.jsonl") &&
+             read_text(path(exchange) / "metrics.jsonl").find("test_auc") != std::string::npos;
+    })) << process.output();
+    std::filesystem::remove(path("train.svm"));
+    std::filesystem::remove(path("test.svm"));
+    process.signal(SIGINT);
+    EXPECT_EQ(process.wait(), 130) << process.output();
+    EXPECT_EQ(summary(exchange)["bad_lines"], 1) << exchange;
+  }
+}
+
 TEST_F(RowsRun, IsTestedOnAnotherFile) {
   ASSERT_EQ(paceline(clicks("run", {})).code, 0);
   const auto evaluate = [&](const std::string& file) {
