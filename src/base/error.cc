@@ -1,5 +1,6 @@
 #include "base/error.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <system_error>
@@ -8,6 +9,13 @@ namespace paceline {
 
 std::string errno_text(int error) {
   return std::generic_category().message(error);
+}
+
+void throw_unwritable(const std::string& file, int error) {
+  if (error == ENOSPC || error == EDQUOT) {
+    throw DiskFull("cannot write {}: {}", file, errno_text(error));
+  }
+  throw DataError("cannot write {}: {}", file, errno_text(error));
 }
 
 void check_failed(const char* condition, const char* file, int line) {

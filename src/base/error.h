@@ -49,6 +49,12 @@ class DataError : public Error {
       : Error(fmt::format(format, std::forward<Args>(args)...), ExitCode::kData) {}
 };
 
+// The disk is full, or the user's part of it: what did not fit may fit later.
+class DiskFull : public DataError {
+ public:
+  using DataError::DataError;
+};
+
 class CommError : public Error {
  public:
   template <typename... Args>
@@ -78,6 +84,9 @@ class Interrupted : public Error {
 
 // The sentence of the system's last error, e.g. "No space left on device".
 std::string errno_text(int error);
+
+// Throws DiskFull or, for other reasons of the system, DataError: "cannot write FILE: REASON".
+[[noreturn]] void throw_unwritable(const std::string& file, int error);
 
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 

@@ -28,6 +28,12 @@ void sync_folder_of(const fs::path& file) {
   ::close(opened);
 }
 
+// A full disk has no room for a name either.
+[[noreturn]] void fail_to_create(const fs::path& path, int error) {
+  if (error == ENOSPC || error == EDQUOT) throw_unwritable(path.string(), error);
+  throw DataError("cannot create {}: {}", path.string(), errno_text(error));
+}
+
 }  // namespace
 
 std::string read_text(const fs::path& path) {
@@ -71,7 +77,7 @@ void move_into_place(const fs::path& complete, const fs::path& path) {
       file >= 0 && ::fsync(file) == 0 && ::rename(complete.c_str(), path.c_str()) == 0;
   const int error = errno;
   if (file >= 0) ::close(file);
-  if (!done) throw DataError("cannot write {}: {}", path.string(), errno_text(error));
+  if (!done) throw_unwritable(path.string(), error);
   sync_folder_of(path);
 }
 
@@ -83,7 +89,7 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   partial_ = path_;
   if (!in_place_) partial_ += ".partial";
   file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file_ < 0) fail("create", errno);
+  if (file_ < 0) fail_to_create(path_, errno);
   // For whoever wonders whether it was left by a process that is gone, and holds the lock for a
   // moment; some file systems have no locks, and then nobody knows.
   for (int tries = 0; !in_place_ && tries < 10; ++tries) {
@@ -99,15 +105,11 @@ AtomicFile::~AtomicFile() {
   }
 }
 
-void AtomicFile::fail(const char* verb, int error) {
-  throw DataError("cannot {} {}: {}", verb, path_.string(), errno_text(error));
-}
-
 void AtomicFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(file_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail("write", errno);
+    if (written < 0) throw_unwritable(path_.string(), errno);
     bytes = bytes.subspan(static_cast<std::size_t>(written));
     written_ += static_cast<std::uint64_t>(written);
   }
@@ -130,16 +132,16 @@ void AtomicFile::write(std::string_view text) {
 
 void AtomicFile::commit(Durable durable) {
   if (in_place_) {
-    if (::close(std::exchange(file_, -1)) != 0) fail("write", errno);
+    if (::close(std::exchange(file_, -1)) != 0) throw_unwritable(path_.string(), errno);
     return;
   }
-  if (durable == Durable::kNow && ::fsync(file_) != 0) fail("write", errno);
+  if (durable == Durable::kNow && ::fsync(file_) != 0) throw_unwritable(path_.string(), errno);
   const int closed = ::close(file_);
   file_ = -1;
   if (closed != 0 || ::rename(partial_.c_str(), path_.c_str()) != 0) {
     const int error = errno;
     ::unlink(partial_.c_str());
-    fail("write", error);
+    throw_unwritable(path_.string(), error);
   }
   if (durable == Durable::kNow) sync_folder_of(path_);
 }

@@ -1,5 +1,5 @@
 // Files whole: read, or replaced atomically. Every failure is a DataError that names the
-// file and the system's reason.
+// file and the system's reason; a full disk is a DiskFull.
 #pragma once
 
 #include <cstddef>
@@ -45,8 +45,6 @@ class AtomicFile {
   void commit(Durable durable = Durable::kNow);
 
  private:
-  [[noreturn]] void fail(const char* verb, int error);
-
   std::filesystem::path path_;
   std::filesystem::path partial_;
   int file_ = -1;

@@ -1,6 +1,10 @@
 #include "observe/metrics_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <fstream>
 #include <utility>
 
 #include "base/error.h"
@@ -9,13 +13,35 @@
 namespace paceline {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr std::size_t kFarBehind = std::size_t{1} << 20;  // bytes
+
+bool ends_within_a_line(const fs::path& path) {
+  std::error_code none;
+  if (!fs::is_regular_file(path, none)) return false;
+  std::ifstream file(path, std::ios::binary);
+  return file.seekg(-1, std::ios::end) && file.get() != '\n';
+}
+
+bool is_full_disk(const std::exception_ptr& failure) {
+  try {
+    if (failure) std::rethrow_exception(failure);
+    return false;
+  } catch (const DiskFull&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
 
 }  // namespace
 
-MetricsFile::MetricsFile(const std::filesystem::path& path)
-    : path_(path), file_(std::fopen(path.c_str(), "ae")) {
-  if (!file_) throw DataError("cannot open {}: {}", path.string(), errno_text(errno));
+// Whoever wrote here before may have died, or lost its power, in the middle of a line.
+MetricsFile::MetricsFile(const fs::path& path)
+    : path_(path), file_(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
+  if (file_ < 0) throw DataError("cannot open {}: {}", path.string(), errno_text(errno));
+  if (ends_within_a_line(path)) lines_ = "\n";
   const SignalsHeld held;
   writer_ = std::thread([this] { work(); });
 }
@@ -27,33 +53,32 @@ MetricsFile::~MetricsFile() {
     changed_.notify_all();
   }
   writer_.join();
+  ::close(file_);
 }
 
 void MetricsFile::write(const nlohmann::json& object, Need need) {
   const std::lock_guard lock(mutex_);
-  rethrow();
+  if (failure_ && !is_full_disk(failure_)) std::rethrow_exception(failure_);
   if (need == Need::kIfThereIsTime && lines_.size() > kFarBehind) return;
   lines_ += object.dump() + "\n";
+  wanted_ = true;
   changed_.notify_all();
 }
 
 void MetricsFile::flush() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return failure_ || (lines_.empty() && !writing_); });
-  rethrow();
-}
-
-void MetricsFile::rethrow() {
+  wanted_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !wanted_; });
   if (failure_) std::rethrow_exception(failure_);
 }
 
 void MetricsFile::work() {
   std::unique_lock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return over_ || !lines_.empty(); });
-    if (lines_.empty()) return;
-    const std::string lines = std::exchange(lines_, {});
-    writing_ = true;
+    changed_.wait(lock, [this] { return over_ || wanted_; });
+    const bool last = over_;
+    std::string lines = std::exchange(lines_, {});
     lock.unlock();
     std::exception_ptr failure;
     try {
@@ -62,17 +87,33 @@ void MetricsFile::work() {
       failure = std::current_exception();
     }
     lock.lock();
-    writing_ = false;
-    if (!failure_) failure_ = failure;
+    wanted_ = !failure && !lines_.empty();  // more has come meanwhile
+    lines_ = lines + lines_;
+    failure_ = failure;
     changed_.notify_all();
+    if (last) return;
   }
 }
 
-void MetricsFile::write_out(const std::string& lines) {
-  if (std::fwrite(lines.data(), 1, lines.size(), file_.get()) != lines.size() ||
-      std::fflush(file_.get()) != 0) {
-    throw DataError("cannot write {}: {}", path_.string(), errno_text(errno));
+void MetricsFile::write_out(std::string& lines) {
+  std::size_t written = 0;
+  int error = 0;
+  while (written < lines.size() && error == 0) {
+    const ssize_t more = ::write(file_, lines.data() + written, lines.size() - written);
+    if (more >= 0) {
+      written += static_cast<std::size_t>(more);
+    } else if (errno != EINTR) {
+      error = errno;
+    }
   }
+  // The last line may have fitted in part.
+  const std::size_t cut = written == 0 ? 0 : lines.rfind('\n', written - 1) + 1;
+  if (cut < written) {
+    const off_t end = ::lseek(file_, 0, SEEK_END);
+    if (end >= 0 && ::ftruncate(file_, end - static_cast<off_t>(written - cut)) != 0) error = errno;
+  }
+  lines.erase(0, cut);
+  if (error != 0) throw_unwritable(path_.string(), error);
 }
 
 }  // namespace paceline

@@ -1,15 +1,12 @@
 // A file of JSON objects, one per line, that grows while a run goes on.
 //
-// A thread of its own writes, so that a disk that stalls stops nobody. What has gone wrong comes
-// out of the next call. One thread calls.
+// A thread of its own writes, so that a disk that stalls stops nobody. While the disk is full lines
+// wait in memory, in their order: nobody's training ends for want of them. One thread calls.
 #pragma once
 
 #include <condition_variable>
-#include <cstdio>
-#include <deque>
 #include <exception>
 #include <filesystem>
-#include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -19,34 +16,33 @@ namespace paceline {
 
 class MetricsFile {
  public:
-  // Appends to `path`. Throws DataError when it cannot be opened.
+  // Appends lines to `path`; one that is cut off there stays apart. Throws DataError when it cannot
+  // be opened.
   explicit MetricsFile(const std::filesystem::path& path);
-  ~MetricsFile();  // writes what is left
+  ~MetricsFile();  // writes what is left, if there is room
   MetricsFile(const MetricsFile&) = delete;
   MetricsFile& operator=(const MetricsFile&) = delete;
 
   // A line that may be left out is, when the disk has fallen far behind. Throws DataError when an
-  // earlier line could not be written.
+  // earlier line could not be written for any reason but a full disk.
   enum class Need { kAlways, kIfThereIsTime };
   void write(const nlohmann::json& object, Need need = Need::kAlways);
-  void flush();  // waits until all is written; throws DataError when that failed
+  // Waits until all is written. Throws DiskFull when there is no room, DataError when it failed
+  // otherwise; no line is cut in two.
+  void flush();
 
  private:
   void work();
-  void write_out(const std::string& lines);
-  void rethrow();  // with the mutex
+  void write_out(std::string& lines);  // takes off what is written
 
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
   std::filesystem::path path_;
-  std::unique_ptr<std::FILE, Close> file_;  // the writer's
-  std::mutex mutex_;                        // guards what follows
+  int file_;          // the writer's
+  std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  std::string lines_;  // not yet taken by the writer
-  bool writing_ = false;
+  std::string lines_;    // not yet written
+  bool wanted_ = false;  // a try: there is a new line, somebody waits, or it is the end
   bool over_ = false;
-  std::exception_ptr failure_;
+  std::exception_ptr failure_;  // of the last try
   std::thread writer_;
 };
 

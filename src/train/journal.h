@@ -58,7 +58,8 @@ class Journal {
 
   double epoch_seconds(std::uint64_t version) const;  // how long the epoch took that ended so
 
-  // Writes summary.json, tells the launcher, and returns it. `roles` is an array of objects.
+  // Writes summary.json, tells the launcher, and returns it. `roles` is an array of objects. May
+  // be called again when the disk was full (DiskFull).
   nlohmann::json summary(std::uint64_t examples, nlohmann::json roles, const std::string& error);
 
  private:

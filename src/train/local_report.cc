@@ -1,9 +1,14 @@
 #include "train/local_report.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
+#include "base/log.h"
 #include "base/process.h"
+#include "train/patience.h"
 
 namespace paceline {
 
@@ -56,10 +61,13 @@ bool LocalReport::tested(std::uint64_t version, const Loss& trained, const TestR
 
 void LocalReport::show(std::uint64_t examples_done, const Loss& epoch_loss) {
   std::vector<EpochResult> epochs;
+  std::vector<std::string> warnings;
   {
     const std::lock_guard lock(mutex_);
     epochs.swap(epochs_);
+    warnings.swap(warnings_);
   }
+  for (const std::string& warning : warnings) reporter_.warning(warning);
   for (const EpochResult& epoch : epochs) reporter_.epoch(epoch);
   if (epoch_loss.examples == 0) return;
   const double elapsed = journal_.elapsed();
@@ -73,6 +81,22 @@ void LocalReport::show(std::uint64_t examples_done, const Loss& epoch_loss) {
                       total, rate, epoch_loss.mean(), eta});
 }
 
+void LocalReport::warn(const std::string& sentence) {
+  spdlog::warn("{}", sentence);
+  if (std::this_thread::get_id() == shows_) return reporter_.warning(sentence);
+  const std::lock_guard lock(mutex_);
+  warnings_.push_back(sentence);
+}
+
+void LocalReport::save(const std::function<void()>& write) {
+  Patience patience;
+  patience.endless = ::isatty(STDERR_FILENO) != 0;
+  // A run that was interrupted saves where it is: only a further signal refuses that.
+  patience.refused = [this, before = interrupts_.load()] { return interrupts_ > before; };
+  patience.say = [this](const std::string& sentence) { warn(sentence); };
+  write_patiently(write, patience);
+}
+
 void LocalReport::summary(std::uint64_t examples_done, const nlohmann::json& workers,
                           const std::string& error) {
   const Usage usage = usage_of_this_process();
@@ -84,7 +108,13 @@ void LocalReport::summary(std::uint64_t examples_done, const nlohmann::json& wor
                    {"bytes_in", 0},
                    {"bytes_out", 0}});
   for (const nlohmann::json& worker : workers) roles.push_back(worker);
-  reporter_.summary(journal_.summary(examples_done, std::move(roles), error));
+  const auto write = [&] { reporter_.summary(journal_.summary(examples_done, roles, error)); };
+  if (error.empty() || error == kInterruptedWord) return save(write);
+  try {
+    write();
+  } catch (const DataError& failure) {
+    spdlog::error("{}", failure.what());  // what the run failed with says more
+  }
 }
 
 }  // namespace paceline

@@ -1,11 +1,15 @@
 // What a run within this process tells of itself: to its journal, and to whoever watches.
 //
-// Epochs may end on any thread; what people see is shown by the one that calls show().
+// Epochs may end on any thread; what people see is shown by the one that made the report and
+// calls show().
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "data/share.h"
@@ -17,6 +21,8 @@
 #include "train/test_result.h"
 
 namespace paceline {
+
+inline constexpr const char* kInterruptedWord = "interrupted";  // a run's error, when it was
 
 // What each worker did, for the summary.
 nlohmann::json worker_entries(const std::vector<LoopCounts>& counts,
@@ -35,18 +41,29 @@ class LocalReport {
 
   // The epochs since the last time, and how far this one is.
   void show(std::uint64_t examples_done, const Loss& epoch_loss);
-  // Of this process and its workers.
+  // Calls `write`, which saves what was learned; waits for room while the disk is full.
+  void save(const std::function<void()>& write);
+  // Someone asks the run to end, from any thread: it no longer waits for room.
+  void interrupt() { ++interrupts_; }
+
+  // Of this process and its workers. Waits for room, too, unless the run has failed: then a
+  // summary that cannot be written is said in the log.
   void summary(std::uint64_t examples_done, const nlohmann::json& workers,
                const std::string& error);
 
  private:
+  void warn(const std::string& sentence);
+
   RunConfig config_;
   Grid grid_;
   Reporter& reporter_;
   Journal journal_;
   std::uint64_t examples_at_start_ = 0;
   std::mutex mutex_;
-  std::vector<EpochResult> epochs_;  // not yet shown
+  std::vector<EpochResult> epochs_;    // not yet shown
+  std::vector<std::string> warnings_;  // nor these
+  std::thread::id shows_ = std::this_thread::get_id();
+  std::atomic<int> interrupts_ = 0;
 };
 
 }  // namespace paceline

@@ -53,6 +53,7 @@ class RowRun {
   void run() {
     const StopSignals signals({SIGINT, SIGTERM, SIGHUP}, [this] {
       stopping_ = true;
+      report_.interrupt();
       if (hub_) hub_->stop();
     });
     const std::uint64_t first = next_step_;
@@ -214,11 +215,11 @@ class RowRun {
   }
 
   void save(std::uint64_t version) {
-    write_checkpoint(checkpoint_path(config_.run_dir, version),
-                     checkpoint_info(config_, parts_, version),
-                     [this](std::uint64_t vector, Range keys, std::span<float> out) {
-                       std::ranges::copy(table_.part(table_.version(), vector, keys), out.begin());
-                     });
+    const CheckpointInfo info = checkpoint_info(config_, parts_, version);
+    const Fill fill = [this](std::uint64_t vector, Range keys, std::span<float> out) {
+      std::ranges::copy(table_.part(table_.version(), vector, keys), out.begin());
+    };
+    report_.save([&] { write_checkpoint(checkpoint_path(config_.run_dir, version), info, fill); });
     prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
   }
 
@@ -243,7 +244,7 @@ class RowRun {
         error = failure.what();
       }
     } else if (version < parts_.last_version) {
-      error = "interrupted";
+      error = kInterruptedWord;
       if (version > first) save(version);
     }
     report_.summary(parts_.grid.examples_before(version), worker_entries(counts_, finished_),

@@ -19,6 +19,7 @@
 #include "train/memory.h"
 #include "train/parts.h"
 #include "train/placement.h"
+#include "train/room.h"
 #include "train/start.h"
 
 namespace paceline {
@@ -164,6 +165,14 @@ std::string what_remains(const RunConfig& config, ExitCode code) {
                      diverged ? fmt::format(" --rate {:g}", config.schedule.rate / 10) : "");
 }
 
+void look_for_room(const RunConfig& config, const RunParts& parts, Reporter& reporter) {
+  std::error_code unknown;
+  const fs::space_info space = fs::space(config.run_dir, unknown);
+  if (unknown) return;
+  const std::string sentence = check_room(config, checkpoint_bytes(config, parts), space.available);
+  if (!sentence.empty()) reporter.warning(sentence);
+}
+
 // Values of another run, where there are such.
 void start_from_another(const RunConfig& config, const Start& start, const Model& model,
                         Reporter& reporter) {
@@ -186,6 +195,7 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
   std::optional<Start> start;
   if (!config.init.empty() && config.resume.empty()) start = make_start(config, *parts->model);
   make_folder(config.run_dir);
+  look_for_room(config, *parts, reporter);
   const RunDirLock lock(config.run_dir);
   fill_run_dir(config.run_dir, config.resume);
   write_atomically(config.run_dir / "config.toml", config_text);

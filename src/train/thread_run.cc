@@ -35,6 +35,7 @@ class ThreadRun {
   void run() {
     const StopSignals signals({SIGINT, SIGTERM, SIGHUP}, [this] {
       interrupted_ = true;
+      report_.interrupt();
       hub_.stop();
     });
     report_.begun(examples_done());
@@ -128,7 +129,12 @@ class ThreadRun {
     CheckpointInfo info = checkpoint_info(config_, parts_, version);
     info.applied = std::move(applied);
     if (!info.applied.empty()) info.examples = examples_done();
-    write_checkpoint(checkpoint_path(config_.run_dir, version), info,
+    report_.save([&] { write(info); });
+    prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
+  }
+
+  void write(const CheckpointInfo& info) {
+    write_checkpoint(checkpoint_path(config_.run_dir, info.version), info,
                      [this](std::uint64_t vector, Range floats, std::span<float> out) {
                        const std::span<float> from =
                            vector == 0 ? hub_.values()
@@ -137,7 +143,6 @@ class ThreadRun {
                        std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(floats.begin),
                                    floats.size(), out.begin());
                      });
-    prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
   }
 
   void finish(const std::vector<LoopCounts>& counts, const std::vector<double>& finished) {
@@ -154,12 +159,12 @@ class ThreadRun {
       if (applied == std::vector<Range>{{0, version}}) applied.clear();
       save(version, std::move(applied));
     }
-    if (interrupted_ && error.empty() && !complete) error = "interrupted";
+    if (interrupted_ && error.empty() && !complete) error = kInterruptedWord;
     report_.journal().add_unreadable(Split::kTrain, train_->unreadable());
     report_.journal().add_unreadable(Split::kTest, test_->unreadable());
     report_.summary(examples_done(), worker_entries(counts, finished), error);
     hub_.rethrow_failure();
-    if (error == "interrupted") throw Interrupted(error);
+    if (error == kInterruptedWord) throw Interrupted(error);
   }
 
   RunConfig config_;

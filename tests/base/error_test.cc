@@ -29,6 +29,18 @@ TEST(ErrnoText, IsTheSystemsSentence) {
   EXPECT_EQ(errno_text(ENOSPC), "No space left on device");
 }
 
+TEST(Error, AFullDiskIsToldFromOtherFailuresToWrite) {
+  EXPECT_THROW(throw_unwritable("x", ENOSPC), DiskFull);
+  EXPECT_THROW(throw_unwritable("x", EDQUOT), DiskFull);
+  try {
+    throw_unwritable("x", EIO);
+  } catch (const DiskFull&) {
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "cannot write x: Input/output error");
+  }
+}
+
 TEST(CheckDeathTest, NamesTheConditionAndEndsTheProcess) {
   const int three = 3;
   PACELINE_CHECK(three == 3);

@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
+#include <csignal>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -33,11 +35,34 @@ TEST(MetricsFile, NamesAFileItCannotOpen) {
   }
 }
 
-TEST(MetricsFile, AFullDiskIsAnError) {
+TEST(MetricsFile, LinesWaitWhileTheDiskIsFull) {
   MetricsFile full("/dev/full");
   full.write({{"type", "a"}});
-  EXPECT_THROW(full.flush(), DataError);
-  EXPECT_THROW(full.write({{"type", "b"}}), DataError);
+  EXPECT_THROW(full.flush(), DiskFull);
+}
+
+// As on a disk that fills up in the middle of a line.
+TEST(MetricsFile, NoLineIsCutInTwo) {
+  const TempDir dir;
+  const auto path = dir / "metrics.jsonl";
+  MetricsFile file(path);
+  file.write({{"type", "a"}});
+  file.flush();
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto limit = [&](rlim_t bytes) {
+    const rlimit limited{bytes, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &limited), 0);
+  };
+  const auto old = std::signal(SIGXFSZ, SIG_IGN);
+  limit(20);
+  file.write({{"type", "b"}});
+  EXPECT_THROW(file.flush(), DataError);
+  EXPECT_EQ(read_text(path), "{\"type\":\"a\"}\n");
+  limit(before.rlim_cur);
+  std::signal(SIGXFSZ, old);
+  file.flush();
+  EXPECT_EQ(read_text(path), "{\"type\":\"a\"}\n{\"type\":\"b\"}\n");
 }
 
 // A pipe that nobody empties stands for a disk that stalls.

@@ -257,19 +257,5 @@ TEST_F(IdxRun, LabelsForOtherImagesAreNamed) {
   expect_refused("t10k-labels-idx1-ubyte.gz");
 }
 
-// A file system of 128 KiB of the test's own, in a mount namespace that ends with the run.
-TEST_F(Train, AFullDiskEndsTheRunAndLeavesNoHalfCheckpoint) {
-  std::filesystem::create_directories(path("small"));
-  const Arguments arguments = train("small/run", {"--synthetic-width", "4096"});
-  const std::string script = "mount -t tmpfs -o size=128k tmpfs " + path("small").string() +
-                             " && \"$@\"; code=$?; ls " + path("small").string() +
-                             "/run/checkpoints; exit $code";
-  PacelineProcess process(dir_.path(), arguments,
-                          {"unshare", "--map-root-user", "--mount", "sh", "-c", script, "sh"});
-  EXPECT_EQ(process.wait(), 3) << process.output();
-  EXPECT_NE(process.output().find("No space left"), std::string::npos) << process.output();
-  EXPECT_EQ(process.output().find(".ckpt\n"), std::string::npos) << process.output();
-}
-
 }  // namespace
 }  // namespace paceline

@@ -1,0 +1,120 @@
+// Runs whose disk is full: a small file system of the test's own, in a mount namespace that ends
+// with the run.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "base/text.h"
+#include "system/run_fixture.h"
+
+namespace paceline {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class FullDisk : public LongRun {
+ protected:
+  FullDisk() { std::filesystem::create_directories(path("small")); }
+
+  // Starts the run in "small/run", on a disk of this size.
+  void start(const std::string& size, const Arguments& arguments) {
+    const std::string script =
+        "mount -t tmpfs -o size=" + size + " tmpfs " + path("small").string() + " && exec \"$@\"";
+    process_.emplace(dir_.path(), arguments,
+                     std::vector<std::string>{"unshare", "--map-root-user", "--mount", "sh", "-c",
+                                              script, "sh"});
+  }
+  // A path as the run sees it.
+  std::filesystem::path inside(const std::string& name) const {
+    const std::string root = "/proc/" + std::to_string(process_->pid()) + "/root";
+    return root + path("small/" + name).string();
+  }
+  bool begun() const {
+    return eventually(20, [&] {
+      std::ifstream in(inside("run/metrics.jsonl"));
+      const std::string text{std::istreambuf_iterator<char>(in), {}};
+      return text.find("\"epoch\"") != std::string::npos;
+    });
+  }
+  // Until nothing more fits.
+  void fill_disk() const {
+    std::ofstream ballast(inside("ballast"), std::ios::binary);
+    const std::string block(1024, 'x');
+    while (ballast.write(block.data(), 1024).flush()) {
+    }
+  }
+  bool says(const std::string& text) const {
+    return eventually(20, [&] { return process_->output().find(text) != std::string::npos; });
+  }
+
+  std::optional<PacelineProcess> process_;
+};
+
+TEST_F(FullDisk, ARunWhoseCheckpointsDoNotFitIsNotBegun) {
+  start("128k", SyntheticRun::train("small/run", {"--synthetic-width", "4096"}));
+  EXPECT_EQ(process_->wait(), 3) << process_->output();
+  EXPECT_THAT(process_->output(), AllOf(HasSubstr("has room for"), HasSubstr("a checkpoint of "
+                                                                             "this run takes")));
+}
+
+// What was learned is not lost: it waits for room, and the run goes on to its end.
+TEST_F(FullDisk, ALocalRunWaitsForRoomAndGoesOn) {
+  start("1m", train("small/run", {"--exchange", "local", "--workers", "2"}));
+  ASSERT_TRUE(begun()) << process_->output();
+  fill_disk();
+  ASSERT_TRUE(says("make room")) << process_->output();
+  // Held open, the disk outlives the process.
+  const std::filesystem::path run = inside("run");
+  const int held = ::open(run.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_GE(held, 0);
+  std::filesystem::remove(inside("ballast"));
+  EXPECT_EQ(process_->wait(), 0) << process_->output();
+  const std::filesystem::path left = "/proc/self/fd/" + std::to_string(held);
+  EXPECT_EQ(summary_of(left)["status"], "complete");
+  EXPECT_EQ(summary_of(left)["examples"], kExamples);
+  for (const std::string& line : split(read_text(left / "metrics.jsonl"), '\n')) {
+    EXPECT_TRUE(line.empty() || nlohmann::json::accept(line)) << line;
+  }
+  ::close(held);
+}
+
+TEST_F(FullDisk, AnInterruptGivesUpTheWaiting) {
+  start("1m", train("small/run", {"--exchange", "local", "--workers", "2"}));
+  ASSERT_TRUE(begun()) << process_->output();
+  fill_disk();
+  ASSERT_TRUE(says("make room")) << process_->output();
+  const std::filesystem::path run = inside("run");
+  const int held = ::open(run.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_GE(held, 0);
+  process_->signal(SIGINT);
+  EXPECT_EQ(process_->wait(), 3) << process_->output();
+  EXPECT_THAT(process_->output(), HasSubstr("No space left on device"));
+  const std::filesystem::path left = "/proc/self/fd/" + std::to_string(held);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(left)) {
+    EXPECT_THAT(entry.path().string(), Not(HasSubstr(".partial")));
+  }
+  ::close(held);
+}
+
+// Other roles cannot be kept waiting: the run ends, and says why.
+TEST_F(FullDisk, ARunOfProcessesEndsAndLeavesNoHalfCheckpoint) {
+  start("1m", train("small/run", {"--exchange", "ps", "--workers", "2"}));
+  ASSERT_TRUE(begun()) << process_->output();
+  const std::filesystem::path run = inside("run/checkpoints");
+  const int held = ::open(run.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_GE(held, 0);
+  fill_disk();
+  EXPECT_EQ(process_->wait(), 3) << process_->output();
+  EXPECT_THAT(process_->output(), HasSubstr("No space left"));
+  const std::filesystem::path left = "/proc/self/fd/" + std::to_string(held);
+  for (const auto& entry : std::filesystem::directory_iterator(left)) {
+    EXPECT_THAT(entry.path().string(), Not(HasSubstr(".partial")));
+  }
+  ::close(held);
+}
+
+}  // namespace
+}  // namespace paceline
