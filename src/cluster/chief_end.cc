@@ -1,6 +1,5 @@
 // How ChiefCore ends a run: at its end, when someone asks, or with a failure.
 #include <algorithm>
-#include <ranges>
 
 #include "base/text.h"
 #include "cluster/chief_core.h"
@@ -126,7 +125,8 @@ void ChiefCore::finish_if_diverged() {
       epochs_, [](const auto& entry) { return entry.second.announced && !entry.second.saved; });
   if (!diverged() || stopped_.size() < options_.servers || !all_saved) return;
   for (const auto& [server, stopped] : stopped_) versions_[server] = stopped.version();
-  watermark_ = std::ranges::min(versions_ | std::views::values);
+  const auto version_of = [](const auto& entry) { return entry.second; };
+  watermark_ = version_of(*std::ranges::min_element(versions_, {}, version_of));
   finish();
 }
 
