@@ -2,6 +2,7 @@
 # CMakePresets.json) and by the scripts in tools/.
 
 JOBS ?= $(shell nproc)
+SECONDS_EACH ?= 60
 # One build at a time in build/release, where the launcher script builds, too.
 LOCKED = mkdir -p build/release && flock --close build/release/launcher-lock
 SOURCES = $(shell find src apps tests bench tools -name '*.h' -o -name '*.cc' 2>/dev/null)
@@ -10,7 +11,7 @@ SOURCES = $(shell find src apps tests bench tools -name '*.h' -o -name '*.cc' 2>
 GCC_ONLY =  -Wno-(stringop-overread|stringop-overflow|restrict)
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-asan test-tsan ci check format tidy clean packages all-packages
+.PHONY: help build test test-asan test-tsan test-fuzz fuzz ci check format tidy clean packages all-packages
 .NOTPARALLEL:
 
 help: ## show this list
@@ -34,7 +35,20 @@ test-tsan: packages ## all tests under the thread sanitizer
 	cmake --build build/tsan -j $(JOBS)
 	tools/run_tests build/tsan $(JOBS)
 
-ci: test-asan test-tsan test ## all of the above: what .ci/run runs
+test-fuzz: packages ## all fuzzers: the cases that are kept, then a fixed number of new ones
+	cmake --preset fuzz
+	cmake --build build/fuzz --target fuzzers -j $(JOBS)
+	ctest --test-dir build/fuzz --output-on-failure -j $(JOBS)
+
+fuzz: packages ## all fuzzers, for SECONDS_EACH [60] each; what fails is left in build/fuzz
+	cmake --preset fuzz
+	cmake --build build/fuzz --target fuzzers -j $(JOBS)
+	cd build/fuzz && for program in tests/fuzz/*_fuzzer; do \
+	  name=$$(basename $$program _fuzzer); \
+	  ../../tools/fuzz $$program ../../tests/fuzz/$$name -max_total_time=$(SECONDS_EACH) || exit 1; \
+	done
+
+ci: test-asan test-tsan test-fuzz test ## all of the above: what .ci/run runs
 
 check: packages ## layers of the source tree, paths in the documentation, formatting
 	tools/check_layers

@@ -1,22 +1,16 @@
-// libFuzzer target: any lines of text through the parsers of sparse rows. A line must become a
-// row that keeps the promises of row.h and row_parser.h, or be refused and leave no trace;
-// anything else is a bug. tools/fuzz/run builds and runs it.
+// Any lines of text through the parsers of sparse rows. A line must become a row that keeps the
+// promises of row.h and row_parser.h, or be refused and leave no trace.
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "data/sparse/row_parser.h"
+#include "fuzz/fuzz_target.h"
 
 namespace paceline {
 namespace {
-
-void require(bool promise) {
-  if (!promise) std::abort();
-}
 
 void check_numbers(const RowView& row, RowTarget target) {
   const auto usual = [](float x) { return std::isfinite(x) && std::abs(x) <= kLargestValue; };
@@ -62,17 +56,14 @@ void compare_ways(const RowParser& parser, std::string_view text) {
   require(row == same && plain.words == careful.words);
 }
 
-}  // namespace
-}  // namespace paceline
-
 // The first byte chooses format and target, the second the bits; the rest are lines.
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace paceline;
-  if (size < 2) return 0;
-  std::string_view text(reinterpret_cast<const char*>(data) + 2, size - 2);
-  RowFormatOptions options{.format = static_cast<RowFormat>(data[0] % 4),
-                           .target = data[0] / 4 % 2 == 0 ? RowTarget::kClass : RowTarget::kNumber,
-                           .bits = 1 + data[1] % kMostBits};
+void run(FuzzBytes bytes) {
+  const std::uint8_t choice = take_byte(bytes);
+  const std::uint8_t bits = take_byte(bytes);
+  std::string_view text = as_text(bytes);
+  RowFormatOptions options{.format = static_cast<RowFormat>(choice % 4),
+                           .target = choice / 4 % 2 == 0 ? RowTarget::kClass : RowTarget::kNumber,
+                           .bits = 1 + bits % kMostBits};
   if (options.format == RowFormat::kAuto) {
     options.format = guess_format(text.substr(0, text.find('\n')));
   }
@@ -84,5 +75,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (options.format == RowFormat::kLibsvm) compare_ways(parser, line);
     text.remove_prefix(std::min(text.size(), line.size() + 1));
   }
-  return 0;
 }
+
+}  // namespace
+
+const FuzzTarget kRowFuzzer{"row", run};
+
+}  // namespace paceline

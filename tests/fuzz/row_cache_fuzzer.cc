@@ -1,0 +1,65 @@
+// Any bytes as a cache of rows, and as the text that says what one was made of: a DataError, or as
+// many rows as it says, each of which lies in the file.
+#include <xxhash.h>
+
+#include <cstring>
+#include <numeric>
+
+#include "base/error.h"
+#include "data/sparse/row_cache.h"
+#include "data/sparse/row_origin.h"
+#include "fuzz/fuzz_target.h"
+
+namespace paceline {
+namespace {
+
+// Reads all words of a row, so that a sanitizer sees those that are none of the file.
+void check_row(const std::uint32_t* words) {
+  const RowView row = row_at(words);
+  require(row.values.size() <= row.keys.size());
+  volatile std::uint32_t sum = 0;
+  sum = std::accumulate(words, words + row_words(row.keys.size(), row.values.size()), sum);
+}
+
+void run(FuzzBytes bytes) {
+  const BytesFile file(bytes);
+  accepts<DataError>([&] {
+    const RowCache cache(file.path());
+    require(begins_as_row_cache(file.path()));
+    require(cache.info().rows <= bytes.size());
+    for (std::uint64_t i = 0; i < cache.info().rows; ++i) check_row(cache.row(i));
+    parse_origin(cache.info().source);
+  });
+  parse_origin(as_text(bytes));
+}
+
+// The head, and the checksums at the end and of the blocks it tells of.
+void seal(std::span<std::uint8_t> data) {
+  struct Foot {
+    std::uint64_t tail, blocks, hot, text, checksum;
+  } foot{};
+  struct Entry {
+    std::uint64_t offset, bytes, checksum;
+  } entry{};
+  constexpr char kHead[] = "PACEROWS\1\0\0\0\4\3\2\1";
+  if (data.size() < sizeof kHead - 1 + sizeof foot) return;
+  std::memcpy(data.data(), kHead, sizeof kHead - 1);
+  const std::size_t foot_at = data.size() - sizeof foot;
+  std::memcpy(&foot, data.data() + foot_at, sizeof foot);
+  if (foot.tail > foot_at) return;
+  for (std::uint64_t at = foot.tail; foot.blocks > 0 && foot_at - at >= sizeof entry;
+       at += sizeof entry, --foot.blocks) {
+    std::memcpy(&entry, data.data() + at, sizeof entry);
+    if (entry.offset > data.size() || entry.bytes > data.size() - entry.offset) continue;
+    entry.checksum = XXH3_64bits(data.data() + entry.offset, entry.bytes);
+    std::memcpy(data.data() + at, &entry, sizeof entry);
+  }
+  const std::uint64_t sum = XXH3_64bits(data.data() + foot.tail, foot_at - foot.tail);
+  std::memcpy(data.data() + data.size() - sizeof sum, &sum, sizeof sum);
+}
+
+}  // namespace
+
+const FuzzTarget kRowCacheFuzzer{"row_cache", run, seal};
+
+}  // namespace paceline
