@@ -9,7 +9,8 @@ namespace paceline {
 namespace {
 
 bool is_name(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+  // They become words of a command line, where a dash would begin an option.
+  return !text.empty() && text.front() != '-' && std::all_of(text.begin(), text.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_' || c == ',' ||
            c == '.' || c == ':';
   });
