@@ -165,6 +165,23 @@ bool begins_as_row_cache(const fs::path& path) {
   return file.read(magic.data(), magic.size()) && magic == Head().magic;
 }
 
+namespace {
+
+// Whether the first rows of a block lie in it. 64 bits cannot overflow with lengths of 32.
+bool holds_rows(std::span<const std::uint32_t> block, std::uint64_t rows) {
+  if (block.size() < kRowsPerBlock) return false;
+  for (std::uint64_t i = 0; i < rows; ++i) {
+    const std::uint64_t start = block[i];
+    if (start + kRowHead > block.size()) return false;
+    const std::uint64_t keys = block[start + 1];
+    const std::uint64_t values = block[start + 2];
+    if (values > keys || start + row_words(keys, values) > block.size()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 RowCache::RowCache(const fs::path& path) : path_(path), file_(path) {
   const std::span<const std::byte> bytes = file_.bytes();
   Head head;
@@ -205,14 +222,18 @@ RowCache::RowCache(const fs::path& path) : path_(path), file_(path) {
   at += foot.hot * sizeof(Key);
   const char* text = reinterpret_cast<const char*>(at);
   const Json json = Json::parse(text, text + foot.text, nullptr, false);
-  if (!json.is_object()) fail("its end makes no sense");
-  info_.source = json.value("source", "");
-  info_.bits = json.value("bits", 0U);
-  info_.rows = json.value("rows", std::uint64_t{0});
-  info_.keys = json.value("keys", std::uint64_t{0});
-  info_.positive = json.value("positive", std::uint64_t{0});
-  info_.bad_lines = json.value("bad_lines", std::uint64_t{0});
-  if ((info_.rows + kRowsPerBlock - 1) / kRowsPerBlock != blocks_.size()) {
+  try {
+    info_.source = json.at("source").get<std::string>();
+    info_.bits = json.at("bits").get<std::uint32_t>();
+    info_.rows = json.at("rows").get<std::uint64_t>();
+    info_.keys = json.at("keys").get<std::uint64_t>();
+    info_.positive = json.at("positive").get<std::uint64_t>();
+    info_.bad_lines = json.at("bad_lines").get<std::uint64_t>();
+  } catch (const Json::exception&) {
+    fail("its end makes no sense");
+  }
+  if (info_.rows > blocks_.size() * kRowsPerBlock ||
+      (info_.rows + kRowsPerBlock - 1) / kRowsPerBlock != blocks_.size()) {
     fail("it has not as many blocks as its rows need");
   }
   verified_ = std::vector<std::atomic<bool>>(blocks_.size());
@@ -227,6 +248,10 @@ void RowCache::verify(std::uint64_t block) const {
   const auto* bytes = reinterpret_cast<const std::byte*>(entry.words);
   if (checksum({bytes, entry.bytes}) != entry.checksum) {
     fail(fmt::format("block {} does not match its checksum", block));
+  }
+  const std::uint64_t rows = std::min(kRowsPerBlock, info_.rows - block * kRowsPerBlock);
+  if (!holds_rows({entry.words, entry.bytes / sizeof(std::uint32_t)}, rows)) {
+    fail(fmt::format("block {} has rows that do not lie in it", block));
   }
   verified_[block].store(true, std::memory_order_relaxed);
 }
