@@ -75,8 +75,9 @@ GroupReader::GroupReader(const fs::path& path) : impl_(std::make_unique<Impl>())
   impl_->file.seekg(-static_cast<std::streamoff>(sizeof(GroupFoot)), std::ios::end);
   const std::streamoff foot_at = impl_->file.tellg();
   impl_->read(&impl_->foot, sizeof(GroupFoot));
-  const std::uint64_t marks = (impl_->foot.rows + kRowsPerMark - 1) / kRowsPerMark;
-  if (impl_->foot.magic != kGroupMagic ||
+  const std::uint64_t rows = impl_->foot.rows;
+  const std::uint64_t marks = rows / kRowsPerMark + (rows % kRowsPerMark > 0 ? 1 : 0);
+  if (impl_->foot.magic != kGroupMagic || marks > static_cast<std::uint64_t>(foot_at) ||
       impl_->foot.end + marks * sizeof(GroupMark) != static_cast<std::uint64_t>(foot_at)) {
     impl_->fail();
   }

@@ -92,9 +92,12 @@ std::uint64_t LineReader::consumed() const {
 }
 
 std::optional<std::string_view> LineReader::next() {
-  if (offset_ == 0 && fill()) skip_byte_order_mark();
+  bool at_start = offset_ == 0;
+  if (at_start && fill()) skip_byte_order_mark();
   while (true) {
-    const std::uint64_t begin = offset_ - static_cast<std::uint64_t>(end_ - at_);
+    // A byte order mark is a part of the first line: portions know nothing of it.
+    const std::uint64_t begin =
+        std::exchange(at_start, false) ? 0 : offset_ - static_cast<std::uint64_t>(end_ - at_);
     if (in_portions_ && begin >= portion_.end) return std::nullopt;
     std::optional<std::string_view> line = next_of_all();
     if (!line) return line;
