@@ -26,6 +26,14 @@ TEST(MetricsFile, AppendsOneObjectPerLine) {
   EXPECT_EQ(read_text(path), "{\"type\":\"a\"}\n{\"type\":\"b\",\"value\":1}\n");
 }
 
+TEST(MetricsFile, KeepsALineThatWasCutOffApart) {
+  const TempDir dir;
+  const auto path = dir / "metrics.jsonl";
+  write_atomically(path, "{\"type\":\"a\"}\n{\"ty");
+  MetricsFile(path).write({{"type", "b"}});
+  EXPECT_EQ(read_text(path), "{\"type\":\"a\"}\n{\"ty\n{\"type\":\"b\"}\n");
+}
+
 TEST(MetricsFile, NamesAFileItCannotOpen) {
   try {
     MetricsFile("/dev/null/metrics.jsonl");
