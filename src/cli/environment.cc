@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
+#include "cli/source_tree.h"
 
 namespace paceline {
 namespace {
@@ -75,7 +76,7 @@ Environment current_environment() {
   // has them where it was built from.
   environment.recipes = {std::filesystem::path(this_executable()).parent_path().parent_path() /
                              "share/paceline/recipes",
-                         PACELINE_RECIPES_DIR};
+                         recipes_of_source_tree()};
   return environment;
 }
 

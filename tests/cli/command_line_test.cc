@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/paths.h"
 #include "base/text.h"
 #include "cli/format.h"
 #include "cli/recipe.h"
@@ -18,7 +19,7 @@ using testing::HasSubstr;
 Environment environment() {
   Environment made;
   made.cache_dir = "/cache";
-  made.recipes = {PACELINE_SOURCE_DIR "recipes"};
+  made.recipes = {source_path("recipes")};
   return made;
 }
 

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/command_line.h"
@@ -24,7 +25,7 @@ using testing::HasSubstr;
 class Commands : public testing::Test {
  protected:
   Commands() {
-    environment_.recipes = {PACELINE_SOURCE_DIR "recipes"};
+    environment_.recipes = {source_path("recipes")};
     environment_.cache_dir = folder_.path() / "cache";
   }
 

@@ -5,6 +5,8 @@
 #include <map>
 #include <string>
 
+#include "base/paths.h"
+
 namespace paceline {
 namespace {
 
@@ -50,7 +52,7 @@ TEST(Environment, TakesTheWidthFromTheUserThenFromTheWindow) {
 }
 
 TEST(Environment, OfThisProcessKnowsTheRecipesOfTheSourceTree) {
-  EXPECT_EQ(current_environment().recipes.back(), PACELINE_SOURCE_DIR "recipes");
+  EXPECT_EQ(current_environment().recipes.back(), source_path("recipes"));
 }
 
 TEST(Environment, KnowsWhoHasStartedTheProcess) {

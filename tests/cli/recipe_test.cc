@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/paths.h"
 #include "cli/resolve.h"
 #include "cli_testing.h"
 
@@ -189,7 +190,7 @@ TEST(FindRecipe, ListsTheNamesAndSuggestsOne) {
 }
 
 TEST(Recipes, OfThisRepositoryAreValid) {
-  const fs::path folders[] = {PACELINE_SOURCE_DIR "recipes"};
+  const fs::path folders[] = {source_path("recipes")};
   const auto names = recipe_names(folders);
   EXPECT_THAT(names, testing::IsSupersetOf({"mnist", "fashion-mnist", "synthetic"}));
   for (const std::string& name : names) {
@@ -203,7 +204,7 @@ TEST(Recipes, OfThisRepositoryAreValid) {
 }
 
 TEST(Recipes, MnistIsThePublishedExperiment) {
-  const RunConfig config = read_recipe(PACELINE_SOURCE_DIR "recipes/mnist.toml");
+  const RunConfig config = read_recipe(source_path("recipes/mnist.toml"));
   EXPECT_EQ(config.data.name, "mnist");
   EXPECT_EQ(config.model.name, "softmax");
   EXPECT_EQ(config.batch, 100U);

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "cli/recipe.h"
 #include "cli_testing.h"
 
@@ -262,7 +263,7 @@ TEST(Settings, RefuseValuesOutOfRange) {
 }
 
 TEST(SettingsMarkdown, IsWhatTheCommittedFileSays) {
-  EXPECT_EQ(read_text(PACELINE_SOURCE_DIR "docs/settings.md"), settings_markdown())
+  EXPECT_EQ(read_text(source_path("docs/settings.md")), settings_markdown())
       << "run: paceline settings --markdown > docs/settings.md";
 }
 

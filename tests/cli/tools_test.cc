@@ -3,27 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/process.h"
-#include "cli_testing.h"
+#include "tool_testing.h"
 
 namespace paceline {
 namespace {
 
 using testing::HasSubstr;
-
-struct Outcome {
-  bool ok = false;
-  std::string output;
-};
-
-// `command` as the shell takes it, with the tools' folder first on its path.
-Outcome shell(const std::string& command) {
-  Command started;
-  started.arguments = {"sh", "-c", "PATH=" PACELINE_SOURCE_DIR "tools:$PATH; " + command};
-  Outcome outcome;
-  outcome.ok = run(started, &outcome.output).status == 0;
-  return outcome;
-}
 
 TEST(CheckLayers, AcceptsIncludesFromFoldersBefore) {
   const TestFolder tree;
@@ -36,7 +21,7 @@ TEST(CheckLayers, NamesTheLineThatIncludesFromAFolderAfter) {
   const TestFolder tree;
   tree.write("src/base/a.h", "#pragma once\n\n#include \"net/b.h\"\n");
   tree.write("src/net/b.h", "#pragma once\n");
-  const Outcome outcome = shell("check_layers " + tree.path().string() + " 2>&1");
+  const ToolOutcome outcome = shell("check_layers " + tree.path().string() + " 2>&1");
   EXPECT_FALSE(outcome.ok);
   EXPECT_EQ(outcome.output,
             "src/base/a.h:3: src/base may not include from src/net, which comes after it\n");
@@ -45,7 +30,7 @@ TEST(CheckLayers, NamesTheLineThatIncludesFromAFolderAfter) {
 TEST(CheckLayers, RefusesFoldersForEverything) {
   const TestFolder tree;
   tree.write("src/base/util/a.h", "#pragma once\n");
-  const Outcome outcome = shell("check_layers " + tree.path().string() + " 2>&1");
+  const ToolOutcome outcome = shell("check_layers " + tree.path().string() + " 2>&1");
   EXPECT_FALSE(outcome.ok);
   EXPECT_THAT(outcome.output, HasSubstr("src/base/util: "));
 }
@@ -72,7 +57,7 @@ TEST(CheckDocs, NamesPathsAndLinksThatLeadNowhere) {
   tree.write("src/base/error.h", "");
   tree.write("README.md", "fine\nsee `src/base/gone.h`\n");
   tree.write("docs/wire.md", "[there](gone.md)\n");
-  const Outcome outcome = shell("check_docs " + tree.path().string() + " 2>&1");
+  const ToolOutcome outcome = shell("check_docs " + tree.path().string() + " 2>&1");
   EXPECT_FALSE(outcome.ok);
   EXPECT_EQ(outcome.output,
             "README.md:2: there is no src/base/gone.h\n"
@@ -81,7 +66,7 @@ TEST(CheckDocs, NamesPathsAndLinksThatLeadNowhere) {
 
 TEST(CheckDocs, HasNothingToSayWithoutDocumentation) {
   const TestFolder tree;
-  const Outcome outcome = shell("check_docs " + tree.path().string() + " 2>&1");
+  const ToolOutcome outcome = shell("check_docs " + tree.path().string() + " 2>&1");
   EXPECT_TRUE(outcome.ok);
   EXPECT_EQ(outcome.output, "");
 }
@@ -112,7 +97,7 @@ TEST(RunTests, OthersAreToldHowManyWereLeftOut) {
 }
 
 TEST(Packages, ListsTheSectionsThatAreAskedFor) {
-  const Outcome build = shell("packages list build");
+  const ToolOutcome build = shell("packages list build");
   EXPECT_THAT(build.output, HasSubstr("libasio-dev"));
   EXPECT_THAT(build.output, testing::Not(HasSubstr("libgtest-dev")));
   EXPECT_THAT(shell("packages list build test").output, HasSubstr("libgtest-dev"));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
@@ -17,7 +18,8 @@ class KeptCases : public testing::TestWithParam<const FuzzTarget*> {};
 
 TEST_P(KeptCases, AreAcceptedOrRefused) {
   std::vector<fs::path> cases;
-  for (const auto& entry : fs::directory_iterator(fs::path(PACELINE_FUZZ_DIR) / GetParam()->name)) {
+  for (const auto& entry :
+       fs::directory_iterator(fs::path(source_path("tests/fuzz")) / GetParam()->name)) {
     cases.push_back(entry.path());
   }
   std::ranges::sort(cases);

@@ -78,7 +78,7 @@ TEST_F(Strangers, MoreThanAllowedWaitUntilOneHasGreeted) {
 }
 
 // Another user of this host, for a test to be.
-class StrangersNeedRoot : public Strangers {
+class StrangersAsRoot : public Strangers {
  protected:
   static constexpr uid_t kNobody = 65534;
 
@@ -95,7 +95,7 @@ class StrangersNeedRoot : public Strangers {
   }
 };
 
-TEST_F(StrangersNeedRoot, AnotherUserIsTurnedAwayFromTheShortCut) {
+TEST_F(StrangersAsRoot, AnotherUserIsTurnedAwayFromTheShortCut) {
   LinkOptions options;
   options.short_cut = true;
   listen(options);

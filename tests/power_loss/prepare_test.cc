@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/random.h"
 #include "base/temp_dir.h"
 #include "data/prepared.h"
@@ -36,7 +37,7 @@ class PowerLossOfReviews : public testing::Test {
   fs::path output() const { return disk() / "reviews.h5"; }
   Words prepare(const std::string& more = "--quiet") const {
     // clang-format off
-    return {PACELINE_BINARY, "prepare", "reviews", dir_ / "reviews.json", "--output", output(),
+    return {program_path(), "prepare", "reviews", dir_ / "reviews.json", "--output", output(),
             "--length", "20", "--threads", "2", "--test-share", "0.1", more};
     // clang-format on
   }

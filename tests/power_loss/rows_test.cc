@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/random.h"
 #include "base/temp_dir.h"
 #include "checkpoint/checkpoint.h"
@@ -37,7 +38,7 @@ class PowerLossOfRows : public testing::Test {
 
   Words train(const std::string& run) const {
     // clang-format off
-    return {PACELINE_BINARY, "train", "clicks", "--quiet", "--run-dir", dir_ / run,
+    return {program_path(), "train", "clicks", "--quiet", "--run-dir", dir_ / run,
             "--data-file", dir_ / "rows.svm", "--cache-dir", cache(), "--bits", "11",
             "--batch", "100", "--epochs", "1", "--mode", "sync", "--deterministic"};
     // clang-format on

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/temp_dir.h"
 #include "checkpoint/checkpoint.h"
 #include "power_loss/many_crashes.h"
@@ -30,7 +31,7 @@ class PowerLossOfRuns : public testing::TestWithParam<Words> {
 
   Words train(const Words& more) const {
     // clang-format off
-    Words words = {PACELINE_BINARY, "train", "synthetic", "--quiet",
+    Words words = {program_path(), "train", "synthetic", "--quiet",
                    "--synthetic-examples", "300", "--synthetic-test-examples", "50",
                    "--synthetic-width", "200", "--batch", "100", "--epochs", "4",
                    "--keep-checkpoints", "2"};
@@ -73,8 +74,7 @@ class PowerLossOfRuns : public testing::TestWithParam<Words> {
   }
 
   DiskLog go_on() const {
-    return record(dir_ / "elsewhere",
-                  Words{PACELINE_BINARY, "train", "--quiet", "--resume", run()});
+    return record(dir_ / "elsewhere", Words{program_path(), "train", "--quiet", "--resume", run()});
   }
 
   TempDir dir_;

@@ -3,6 +3,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/paths.h"
 #include "system/run_fixture.h"
 
 namespace paceline {
@@ -44,7 +45,7 @@ TEST_F(Metrics, AreDocumentedFieldByField) {
     collect_fields(summary(mode), fields);
   }
   EXPECT_GT(fields.size(), 30U);
-  const std::string documentation = read_text(PACELINE_SOURCE_DIR "docs/metrics.md");
+  const std::string documentation = read_text(source_path("docs/metrics.md"));
   for (const std::string& field : fields) {
     EXPECT_NE(documentation.find("`" + field + "`"), std::string::npos) << field;
   }

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "base/process.h"
 #include "checkpoint/checkpoint.h"
 
@@ -25,7 +26,7 @@ PacelineProcess::PacelineProcess(const fs::path& dir, std::vector<std::string> a
   output_ = dir / ("output" + std::to_string(++number) + ".txt");
   Command command;
   command.arguments = std::move(wrapper);
-  command.arguments.push_back(PACELINE_BINARY);
+  command.arguments.push_back(program_path());
   command.arguments.insert(command.arguments.end(), arguments.begin(), arguments.end());
   command.output = output_;
   command.dies_with_parent = true;

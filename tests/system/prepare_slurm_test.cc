@@ -1,5 +1,5 @@
 // `paceline prepare reviews` by several processes that a real Slurm starts: its controller and two
-// virtual nodes, all of them in a folder of the test.
+// virtual nodes, all of them in one folder.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 
 #include <csignal>
 
+#include "base/paths.h"
 #include "system/prepare_run.h"
 
 namespace paceline {
@@ -47,35 +48,39 @@ class Daemon {
   pid_t pid_;
 };
 
-class PrepareBySlurm : public PrepareRun {
- protected:
-  PrepareBySlurm() {
+// As long as it lives, `srun` runs what it is given on two nodes.
+class Slurm {
+ public:
+  Slurm() {
     write_configuration();
-    daemons_.push_back(std::make_unique<Daemon>(
-        dir_ / "munged.out",
-        std::vector<std::string>{
-            "munged", "--foreground", "--force", "--key-file=" + file("munge.key"),
-            "--socket=" + file("munge.sock"), "--pid-file=" + file("munged.pid"),
-            "--log-file=" + file("munged.log"), "--seed-file=" + file("munge.seed")}));
+    start("munged", {"munged", "--foreground", "--force", "--key-file=" + file("munge.key"),
+                     "--socket=" + file("munge.sock"), "--pid-file=" + file("munged.pid"),
+                     "--log-file=" + file("munged.log"), "--seed-file=" + file("munge.seed")});
     eventually(20, [this] { return fs::exists(dir_ / "munge.sock"); });
     ::setenv("SLURM_CONF", file("slurm.conf").c_str(), 1);
-    daemons_.push_back(std::make_unique<Daemon>(dir_ / "slurmctld.out",
-                                                std::vector<std::string>{"slurmctld", "-D"}));
-    for (const char* node : {"n1", "n2"}) {
-      daemons_.push_back(
-          std::make_unique<Daemon>(dir_ / (std::string(node) + ".out"),
-                                   std::vector<std::string>{"slurmd", "-D", "-N", node}));
-    }
-    EXPECT_TRUE(eventually(30, [this] {
-      return run_shell(dir_.path(), "test $(sinfo -h -N -t idle | wc -l) = 2 2>/dev/null") == 0;
-    })) << read_text(dir_ / "slurmctld.out");
+    start("slurmctld", {"slurmctld", "-D"});
+    for (const char* node : {"n1", "n2"}) start(node, {"slurmd", "-D", "-N", node});
   }
-  ~PrepareBySlurm() override {
+  ~Slurm() {
     ::unsetenv("SLURM_CONF");
     while (!daemons_.empty()) daemons_.pop_back();
   }
-  std::string file(const std::string& name) const { return dir_.file(name); }
+  Slurm(const Slurm&) = delete;
+  Slurm& operator=(const Slurm&) = delete;
 
+  // Waits until nothing runs on either node.
+  bool is_idle() const {
+    return eventually(30, [this] {
+      return run_shell(dir_.path(), "test $(sinfo -h -N -t idle | wc -l) = 2 2>/dev/null") == 0;
+    });
+  }
+  std::string log() const { return read_text(dir_ / "slurmctld.out"); }
+
+ private:
+  std::string file(const std::string& name) const { return dir_.file(name); }
+  void start(const std::string& name, const std::vector<std::string>& words) {
+    daemons_.push_back(std::make_unique<Daemon>(dir_ / (name + ".out"), words));
+  }
   void write_configuration() {
     ::chmod(dir_.path().c_str(), 0755);
     write_atomically(dir_ / "munge.key", std::string(1024, 'k'));
@@ -100,6 +105,18 @@ class PrepareBySlurm : public PrepareRun {
                     "PartitionName=p Nodes=ALL Default=YES State=UP\n",
                     dir_.path().string(), free_port(), free_port(), free_port()));
   }
+
+  TempDir dir_;
+  std::vector<std::unique_ptr<Daemon>> daemons_;
+};
+
+// One Slurm for all tests, since it takes longer to start than they do: ctest runs them together.
+class PrepareBySlurm : public PrepareRun {
+ protected:
+  static void SetUpTestSuite() { slurm_ = std::make_unique<Slurm>(); }
+  static void TearDownTestSuite() { slurm_.reset(); }
+  void SetUp() override { ASSERT_TRUE(slurm_->is_idle()) << slurm_->log(); }
+
   Result srun(std::vector<std::string> options, const std::vector<std::string>& words) {
     options.insert(options.begin(), "srun");
     PacelineProcess process(dir_.path(), words, options);
@@ -107,7 +124,7 @@ class PrepareBySlurm : public PrepareRun {
     return {code, process.output()};
   }
 
-  std::vector<std::unique_ptr<Daemon>> daemons_;
+  static inline std::unique_ptr<Slurm> slurm_;
 };
 
 TEST_F(PrepareBySlurm, TheContentIsThatOfOneProcess) {
@@ -126,7 +143,7 @@ TEST_F(PrepareBySlurm, WhenOneIsKilledAllEndAndTheSameCommandGoesOn) {
   PacelineProcess process(dir_.path(), command("out.h5"), srun_words);
   ASSERT_TRUE(eventually(20, [&] { return fs::exists(folder / "read-000000.json"); }));
   run_shell(dir_.path(), fmt::format("kill -KILL $(pgrep -f '^{} prepare reviews {}' | tail -n 1)",
-                                     PACELINE_BINARY, dir_.path().string()));
+                                     program_path(), dir_.path().string()));
   EXPECT_NE(process.wait(), 0);
   EXPECT_FALSE(fs::exists(dir_ / "out.h5"));
   PacelineProcess again(dir_.path(), command("out.h5"), srun_words);

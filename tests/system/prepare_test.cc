@@ -9,6 +9,7 @@
 #include <csignal>
 
 #include "base/file.h"
+#include "base/paths.h"
 #include "system/prepare_run.h"
 
 namespace paceline {
@@ -63,7 +64,7 @@ TEST_F(PrepareRun, ThatIsInterruptedSaysHowToGoOn) {
 TEST_F(PrepareRun, EndsAlsoWhenNobodyReadsItsSummary) {
   EXPECT_EQ(run_shell(dir_.path(), fmt::format("bash -c \"set -o pipefail; '{}' prepare reviews "
                                                "reviews.json --output out.h5 | true\"",
-                                               PACELINE_BINARY)),
+                                               program_path())),
             0);
   EXPECT_TRUE(fs::exists(dir_ / "out.h5"));
 }
@@ -71,7 +72,7 @@ TEST_F(PrepareRun, EndsAlsoWhenNobodyReadsItsSummary) {
 // What a shell, and Hadoop, would do.
 TEST_F(PrepareRun, InTwoHalvesGivesTheSame) {
   ASSERT_EQ(run("whole.h5").code, 0);
-  const std::string program = PACELINE_BINARY;
+  const std::string program = program_path();
   const std::string pipe = fmt::format(
       "'{0}' prepare reviews --as mapper < reviews.json 2> counters | LC_ALL=C sort | "
       "'{0}' prepare reviews --as reducer > grouped && "
@@ -135,7 +136,7 @@ TEST_F(PrepareRun, LooksAtWhatIsPipedIn) {
     const int code =
         run_shell(dir_.path(),
                   fmt::format("{} | '{}' prepare reviews - --output piped.h5 --json > summary 2>&1",
-                              source, PACELINE_BINARY));
+                              source, program_path()));
     return Result{code, read_text(dir_ / "summary")};
   };
   const Result tsv = piped("printf '5\\tgood1 thing1\\n1\\tbad1\\n'");
@@ -164,7 +165,7 @@ TEST_F(PrepareRun, ThatWasPipedInIsNotGoneOnWith) {
   process.wait();
   EXPECT_EQ(run_shell(dir_.path(), fmt::format("printf '5\\tgood1\\n' | '{}' prepare reviews - "
                                                "--output out.h5 --json > summary",
-                                               PACELINE_BINARY)),
+                                               program_path())),
             0);
   EXPECT_THAT(read_text(dir_ / "summary"), HasSubstr("\"rows_in\":1,"));
 }
