@@ -7,33 +7,45 @@ SECONDS_EACH ?= 60
 LOCKED = mkdir -p build/release && flock --close build/release/launcher-lock
 SOURCES = $(shell find src apps tests bench tools -name '*.h' -o -name '*.cc' 2>/dev/null)
 
-# What clang-tidy does not understand of the compiler's options.
-GCC_ONLY =  -Wno-(stringop-overread|stringop-overflow|restrict)
+# What stands on large libraries.
+OPTIONAL = -DPACELINE_TESTS=ON -DPACELINE_TORCH=ON -DPACELINE_IMAGES=ON -DPACELINE_MPI=ON
+# More of CMake's options, another folder for the address sanitizer, and how many sources
+# tidy-changed looks at.
+CMAKE_OPTIONS ?=
+ASAN ?= build/asan
+MOST ?=
+
+SHELL := bash
+.SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-asan test-tsan test-fuzz fuzz ci check format tidy clean packages all-packages
+.PHONY: help build build-asan build-tsan test test-asan test-tsan test-fuzz fuzz check format tidy tidy-changed \
+  clean packages all-packages
 .NOTPARALLEL:
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: all-packages ## build everything, optimized, into build/release
-	$(LOCKED) sh -c 'cmake --preset release -DPACELINE_TESTS=ON -DPACELINE_TORCH=ON \
-	  -DPACELINE_IMAGES=ON -DPACELINE_MPI=ON && \
+	$(LOCKED) sh -c 'cmake --preset release $(OPTIONAL) $(CMAKE_OPTIONS) && \
 	  cmake --build build/release -j $(JOBS)'
 
-test: check build ## checks and all tests: what CI runs
-	tools/run_tests build/release $(JOBS)
+test: check build ## checks and all tests; without root, those that need it are left out
+	tools/run_tests build/release -j $(JOBS)
 
-test-asan: packages ## all tests under the address and undefined-behaviour sanitizers
-	cmake --preset asan
-	cmake --build build/asan -j $(JOBS)
-	tools/run_tests build/asan $(JOBS)
+build-asan: packages
+	cmake --preset asan -B $(ASAN) $(CMAKE_OPTIONS)
+	cmake --build $(ASAN) -j $(JOBS)
 
-test-tsan: packages ## all tests under the thread sanitizer
-	cmake --preset tsan
+build-tsan: packages
+	cmake --preset tsan $(CMAKE_OPTIONS)
 	cmake --build build/tsan -j $(JOBS)
-	tools/run_tests build/tsan $(JOBS)
+
+test-asan: build-asan ## all tests under the address and undefined-behaviour sanitizers
+	tools/run_tests $(ASAN) -j $(JOBS)
+
+test-tsan: build-tsan ## all tests under the thread sanitizer
+	tools/run_tests build/tsan -j $(JOBS)
 
 test-fuzz: packages ## all fuzzers: the cases that are kept, then a fixed number of new ones
 	cmake --preset fuzz
@@ -48,8 +60,6 @@ fuzz: packages ## all fuzzers, for SECONDS_EACH [60] each; what fails is left in
 	  ../../tools/fuzz $$program ../../tests/fuzz/$$name -max_total_time=$(SECONDS_EACH) || exit 1; \
 	done
 
-ci: test-asan test-tsan test-fuzz test ## all of the above: what .ci/run runs
-
 check: packages ## layers of the source tree, paths in the documentation, formatting
 	tools/check_layers
 	tools/check_docs
@@ -59,12 +69,10 @@ format: packages ## format all sources
 	@clang-format -i $(SOURCES)
 
 tidy: all-packages ## clang-tidy over all sources, each compiled alone
-	cmake --preset debug -B build/tidy -DPACELINE_TORCH=ON -DPACELINE_IMAGES=ON \
-	  -DPACELINE_MPI=ON -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON
-	cmake --build build/tidy --target paceline_net_proto paceline_exchange_proto
-	@sed -i -E 's/$(GCC_ONLY)//g' build/tidy/compile_commands.json
-	@printf '%s\n' $(filter src/%.cc apps/%.cc,$(SOURCES)) | \
-	  xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/tidy
+	@printf '%s\n' $(filter src/%.cc apps/%.cc,$(SOURCES)) | tools/tidy
+
+tidy-changed: all-packages ## the same over what has changed, and what includes that
+	@tools/changed_sources | tools/tidy $(MOST)
 
 clean: ## delete everything that was built
 	rm -rf build

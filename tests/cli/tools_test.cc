@@ -71,31 +71,6 @@ TEST(CheckDocs, HasNothingToSayWithoutDocumentation) {
   EXPECT_EQ(outcome.output, "");
 }
 
-// As this user, with a ctest that only tells what it is asked.
-std::string run_tests_as(int user) {
-  const TestFolder fake;
-  fake.write("id", fmt::format("#!/bin/sh\necho {}\n", user));
-  fake.write("ctest",
-             "#!/bin/sh\necho \"ctest $*\"\n"
-             "case \"$*\" in *\" -N \"*) echo 'Total Tests: 3';; esac\n");
-  const std::string dir = fake.path().string();
-  const Outcome outcome =
-      shell(fmt::format("chmod +x {0}/*; PATH={0}:$PATH; run_tests build 2", dir));
-  EXPECT_TRUE(outcome.ok) << outcome.output;
-  return outcome.output;
-}
-
-TEST(RunTests, RootRunsAllOfThem) {
-  EXPECT_EQ(run_tests_as(0), "ctest --test-dir build --output-on-failure -j 2\n");
-}
-
-TEST(RunTests, OthersAreToldHowManyWereLeftOut) {
-  EXPECT_EQ(run_tests_as(1000),
-            "ctest --test-dir build --output-on-failure -j 2 -LE ^root$\n"
-            "3 tests need root and were left out: run them with sudo ctest --test-dir build -L "
-            "root\n");
-}
-
 TEST(Packages, ListsTheSectionsThatAreAskedFor) {
   const ToolOutcome build = shell("packages list build");
   EXPECT_THAT(build.output, HasSubstr("libasio-dev"));

@@ -15,7 +15,7 @@ cmake --build "$work/build" >"$work/build.log" 2>&1 || { tail -30 "$work/build.l
 cd "$work"
 build/own_model train --data synthetic --model squares --workers 2 --servers 1 --rate 0.05 \
   --epochs 3 --run-dir run --quiet
-python3 - <<'EOF'
+/usr/bin/python3 - <<'EOF'
 import json
 summary = json.load(open("run/summary.json"))
 assert summary["status"] == "complete", summary

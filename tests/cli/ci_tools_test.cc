@@ -1,0 +1,159 @@
+// The tools that decide which tests run and which sources clang-tidy reads.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tool_testing.h"
+
+namespace paceline {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// A build with a test for anybody and two for root.
+class RunTests : public testing::Test {
+ protected:
+  RunTests() {
+    folder_.write("build/CTestTestfile.cmake",
+                  "add_test(plain true)\nadd_test(first true)\nadd_test(second true)\n"
+                  "set_tests_properties(first second PROPERTIES LABELS root)\n");
+    folder_.write("bin/id", "#!/bin/sh\necho $USER_ID\n");
+  }
+  // As the user with this id.
+  ToolOutcome run_as(int id) const {
+    return shell("cd " + folder_.path().string() + " && chmod +x bin/id && USER_ID=" +
+                 std::to_string(id) + " PATH=$PWD/bin:$PATH run_tests build 2>&1");
+  }
+
+  TestFolder folder_;
+};
+
+TEST_F(RunTests, WithoutRootLeavesOutWhatNeedsItAndSaysHowMany) {
+  const ToolOutcome outcome = run_as(1000);
+  EXPECT_TRUE(outcome.ok) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("left out: 2 tests that need root"));
+  EXPECT_THAT(outcome.output, HasSubstr("100% tests passed, 0 tests failed out of 1"));
+}
+
+TEST_F(RunTests, AsRootRunsAll) {
+  const ToolOutcome outcome = run_as(0);
+  EXPECT_TRUE(outcome.ok) << outcome.output;
+  EXPECT_THAT(outcome.output, Not(HasSubstr("left out")));
+  EXPECT_THAT(outcome.output, HasSubstr("100% tests passed, 0 tests failed out of 3"));
+}
+
+TEST_F(RunTests, FailsWhenATestFails) {
+  folder_.write("build/CTestTestfile.cmake", "add_test(wrong false)\n");
+  const ToolOutcome outcome = run_as(0);
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_THAT(outcome.output, HasSubstr("0% tests passed, 1 tests failed out of 1"));
+}
+
+class ChangedSources : public testing::Test {
+ protected:
+  ChangedSources() {
+    folder_.write("apps/main.cc", "");
+    folder_.write("src/base/a.h", "");
+    folder_.write("src/base/b.h", "#include \"base/a.h\"\n");
+    folder_.write("src/base/a.cc", "#include \"base/a.h\"\n");
+    folder_.write("src/base/b.cc", "#include \"base/b.h\"\n");
+    folder_.write("src/base/c.cc", "#include <vector>\n");
+    git("init -q -b main . && git add . && " + commit("2020-01-01") + " -m old");
+  }
+  // A commit of the given day.
+  static std::string commit(const std::string& day) {
+    return "GIT_COMMITTER_DATE=" + day +
+           "T00:00:00Z git -c user.name=x -c user.email=x commit -q -a";
+  }
+  void git(const std::string& words) const {
+    const ToolOutcome outcome =
+        shell("cd " + folder_.path().string() + " && git " + words + " 2>&1");
+    EXPECT_TRUE(outcome.ok) << outcome.output;
+  }
+  std::string changed(const std::string& base = "") const {
+    const ToolOutcome outcome =
+        shell("PACELINE_TREE=" + folder_.path().string() + " changed_sources " + base + " 2>&1");
+    EXPECT_TRUE(outcome.ok);
+    return outcome.output;
+  }
+
+  TestFolder folder_;
+};
+
+TEST_F(ChangedSources, AreNoneWhenNothingHasChanged) {
+  EXPECT_EQ(changed("HEAD"), "");
+}
+
+TEST_F(ChangedSources, AreThoseThatIncludeWhatHasChangedToo) {
+  folder_.write("src/base/a.h", "// new\n");
+  EXPECT_EQ(changed("HEAD"), "src/base/a.cc\nsrc/base/b.cc\n");
+  folder_.write("src/base/c.cc", "// new\n");
+  EXPECT_EQ(changed("HEAD"), "src/base/c.cc\nsrc/base/a.cc\nsrc/base/b.cc\n");
+}
+
+TEST_F(ChangedSources, StartWithTheLatest) {
+  folder_.write("src/base/a.cc", "// new\n");
+  git("add . && " + commit("2020-01-05") + " -m first");
+  folder_.write("src/base/c.cc", "// new\n");
+  git("add . && " + commit("2020-01-06") + " -m second");
+  folder_.write("src/base/d.cc", "// not committed\n");
+  EXPECT_EQ(changed("HEAD~2"), "src/base/d.cc\nsrc/base/c.cc\nsrc/base/a.cc\n");
+}
+
+TEST_F(ChangedSources, OnTheMainBranchAreThoseOfTheLastDay) {
+  folder_.write("src/base/a.cc", "// new\n");
+  git("add . && " + commit("2020-01-05") + " -m before");
+  folder_.write("src/base/b.cc", "// new\n");
+  git("add . && " + commit("2020-01-07") + " -m today");
+  folder_.write("src/base/c.cc", "// new\n");
+  git("add . && " + commit("2020-01-07") + " -m today");
+  EXPECT_EQ(changed(), "src/base/c.cc\nsrc/base/b.cc\n");
+}
+
+TEST_F(ChangedSources, OnABranchAreThoseSinceItLeftTheMainOne) {
+  git("update-ref refs/remotes/origin/main HEAD");
+  folder_.write("src/base/a.cc", "// new\n");
+  git("add . && " + commit("2020-01-05") + " -m before");
+  folder_.write("src/base/b.cc", "// new\n");
+  git("add . && " + commit("2020-01-09") + " -m today");
+  EXPECT_EQ(changed(), "src/base/b.cc\nsrc/base/a.cc\n");
+}
+
+// .ci/run with a `make` that prints its arguments, and fails when they are `failing`.
+ToolOutcome ci_run(const std::string& failing) {
+  const TestFolder folder;
+  folder.write("make",
+               "#!/bin/sh\necho make $*\n[ \"$1\" != '" + failing +
+                   "' ] || exit 1\n"
+                   "[ \"$1\" != test ] || echo '100% tests passed, 0 tests failed out of 7'\n");
+  return shell("cd " + folder.path().string() + " && chmod +x make && PATH=$PWD:$PATH " +
+               source_path(".ci/run") + " 2>&1");
+}
+
+TEST(CiRun, ChecksFirstAndEndsWithTheCountOfTheTests) {
+  const ToolOutcome outcome = ci_run("nothing");
+  EXPECT_TRUE(outcome.ok) << outcome.output;
+  EXPECT_LT(outcome.output.find("make check"), outcome.output.find("make build-asan"));
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("release tests +[0-9]+ s\n"));
+  EXPECT_THAT(outcome.output, testing::EndsWith("\n100% tests passed, 0 tests failed out of 7\n"));
+}
+
+TEST(CiRun, FailsWithTheFirstStageThatFails) {
+  const ToolOutcome outcome = ci_run("test-tsan");
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_THAT(outcome.output, testing::EndsWith("make test-tsan\n"));
+  EXPECT_FALSE(ci_run("test").ok);
+}
+
+// The first one on the path may lack Debian's modules.
+TEST(Python, IsCalledByItsPath) {
+  const ToolOutcome outcome =
+      shell("cd " + source_path("") +
+            " && ! grep -rnE '(^|[^/[:alnum:]_.-])python[3] ' --include='*.sh' "
+            "--include='*.cc' --include='*.py' --include=CMakeLists.txt "
+            "tests bench tools src/lab .ci Makefile");
+  EXPECT_TRUE(outcome.ok) << outcome.output;
+}
+
+}  // namespace
+}  // namespace paceline
