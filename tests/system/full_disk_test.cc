@@ -42,8 +42,8 @@ class FullDisk : public LongRun {
   // Until nothing more fits.
   void fill_disk() const {
     std::ofstream ballast(inside("ballast"), std::ios::binary);
-    const std::string block(1024, 'x');
-    while (ballast.write(block.data(), 1024).flush()) {
+    const std::string block(4096, 'x');
+    while (ballast.write(block.data(), 4096).flush()) {
     }
   }
   bool says(const std::string& text) const {
@@ -62,7 +62,7 @@ TEST_F(FullDisk, ARunWhoseCheckpointsDoNotFitIsNotBegun) {
 
 // What was learned is not lost: it waits for room, and the run goes on to its end.
 TEST_F(FullDisk, ALocalRunWaitsForRoomAndGoesOn) {
-  start("1m", train("small/run", {"--exchange", "local", "--workers", "2"}));
+  start("8m", train("small/run", {"--exchange", "local", "--workers", "2"}));
   ASSERT_TRUE(begun()) << process_->output();
   fill_disk();
   ASSERT_TRUE(says("make room")) << process_->output();
@@ -82,7 +82,7 @@ TEST_F(FullDisk, ALocalRunWaitsForRoomAndGoesOn) {
 }
 
 TEST_F(FullDisk, AnInterruptGivesUpTheWaiting) {
-  start("1m", train("small/run", {"--exchange", "local", "--workers", "2"}));
+  start("8m", train("small/run", {"--exchange", "local", "--workers", "2"}));
   ASSERT_TRUE(begun()) << process_->output();
   fill_disk();
   ASSERT_TRUE(says("make room")) << process_->output();
@@ -101,7 +101,7 @@ TEST_F(FullDisk, AnInterruptGivesUpTheWaiting) {
 
 // Other roles cannot be kept waiting: the run ends, and says why.
 TEST_F(FullDisk, ARunOfProcessesEndsAndLeavesNoHalfCheckpoint) {
-  start("1m", train("small/run", {"--exchange", "ps", "--workers", "2"}));
+  start("8m", train("small/run", {"--exchange", "ps", "--workers", "2"}));
   ASSERT_TRUE(begun()) << process_->output();
   const std::filesystem::path run = inside("run/checkpoints");
   const int held = ::open(run.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
