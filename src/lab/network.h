@@ -1,6 +1,7 @@
 // A small network of emulated hosts on this machine: network namespaces behind one switch,
-// each with a link of a given rate in both directions. Needs to be root. Everything is gone
-// when the object is, and what a killed process has left is removed by the next.
+// each with a link of a given rate in both directions, on which TCP is cubic. Needs to be root.
+// Everything is gone when the object is, and what a killed process has left is removed by the
+// next. A process may have several.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,9 @@ struct NetworkOptions {
   double bits_per_second = 1e9;
   bool one_core_each = true;  // host i on core i
 };
+
+// How much may leave an end of a link at once, however long it was idle.
+inline constexpr std::uint64_t kLinkBurst = 32 * 1024;
 
 class EmulatedNetwork {
  public:
