@@ -40,8 +40,8 @@ void start_logging(const std::string& role, const std::filesystem::path& path,
 }
 
 void stop_logging() {
+  spdlog::details::registry::instance().set_tp(nullptr);  // joins the thread
   spdlog::set_default_logger(nullptr);
-  spdlog::details::registry::instance().set_tp(nullptr);
 }
 
 }  // namespace paceline
