@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/denormals.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "made_up_clicks.h"
 
 namespace {

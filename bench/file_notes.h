@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "exchange/allreduce/ring.h"
 
 namespace bench {

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "data/order.h"
 #include "data/text.h"
 #include "made_up_reviews.h"

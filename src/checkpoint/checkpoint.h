@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/range.h"
-#include "checkpoint/random_access_file.h"
+#include "base/file/random_access_file.h"
 #include "checkpoint/sections.h"
 #include "model/model.h"
 

@@ -1,13 +1,10 @@
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <system_error>
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
+#include "base/file/lock.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/format.h"
 
@@ -16,27 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace format = checkpoint_format;
-
-// Holds off other writers of a folder, in this process and in others; the system lets go
-// for a process that dies. Where the file system has no locks there is one writer per run
-// all the same, only nothing can be said of files that look unfinished.
-class FolderLock {
- public:
-  explicit FolderLock(const fs::path& folder)
-      : file_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
-        held_(file_ >= 0 && ::flock(file_, LOCK_EX) == 0) {}
-  ~FolderLock() {
-    if (file_ >= 0) ::close(file_);
-  }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
-  bool held() const { return held_; }
-
- private:
-  int file_;
-  bool held_;
-};
 
 // While the lock is held nobody else writes here: what is unfinished stays so.
 void remove_unfinished(const fs::path& folder) {
@@ -65,7 +41,9 @@ void fill_block(const Fill& fill, std::uint64_t vector_size, Range part, std::sp
 void write_checkpoint(const fs::path& path, const CheckpointInfo& info, const Fill& fill) {
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   create_folders(folder);
-  const FolderLock lock(folder);
+  // Where there are no locks one process writes all the same, the run's chief; only nothing can be
+  // said of files that look unfinished.
+  const FileLock lock = FileLock::wait(folder);
   if (lock.held()) remove_unfinished(folder);
 
   const std::string head = format::encode_head(path, info);

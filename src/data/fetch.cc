@@ -11,7 +11,8 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
+#include "base/file/lock.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "data/gzip.h"
@@ -31,30 +32,16 @@ std::string sums_of(const KnownSet& set) {
   return text;
 }
 
-// Held by the one process that works on a cache folder. A file and not the folder itself,
-// because network file systems lock only what can be written.
-class FolderLock {
- public:
-  FolderLock(const fs::path& folder, const Progress& progress) {
-    const fs::path path = folder / ".lock";
-    file_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-    if (file_ < 0) throw DataError("cannot write to {}: {}", folder.string(), errno_text(errno));
-    if (::flock(file_, LOCK_EX | LOCK_NB) == 0) return;
-    progress(fmt::format("waiting for another process that is filling {}", folder.string()));
-    while (::flock(file_, LOCK_EX) != 0) {
-      if (errno == EINTR) continue;
-      const int error = errno;
-      ::close(file_);
-      throw DataError("cannot lock {}: {}", path.string(), errno_text(error));
-    }
-  }
-  ~FolderLock() { ::close(file_); }
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int file_ = -1;
-};
+// Held by the one process that works on a cache folder. A file and not the folder itself, because
+// network file systems lock only what can be written.
+FileLock lock_cache(const fs::path& folder, const Progress& progress) {
+  const fs::path path = folder / ".lock";
+  if (auto lock = FileLock::try_lock(path); lock && lock->held()) return std::move(*lock);
+  progress(fmt::format("waiting for another process that is filling {}", folder.string()));
+  FileLock lock = FileLock::wait(path);
+  if (!lock.held()) throw DataError("cannot lock {}: its file system has no locks", path.string());
+  return lock;
+}
 
 // A folder that is empty at first, whatever a killed process left there, and gone at the end.
 class ScratchFolder {
@@ -224,7 +211,7 @@ fs::path fetch(const KnownSet& set, const fs::path& cache, const Progress& progr
   if (already_there()) return home;
   try {
     create_folders(folder);
-    const FolderLock lock(folder, progress);
+    const FileLock lock = lock_cache(folder, progress);
     if (already_there()) return home;
     ScratchFolder scratch(folder / (set.name + ".partial"));
     get_and_store(set, home, scratch, progress);

@@ -5,12 +5,11 @@
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/threads.h"
 
 namespace paceline {
 namespace {
@@ -43,7 +42,7 @@ struct Loader::Impl {
   std::condition_variable done;
   std::deque<std::shared_ptr<Task>> ahead;  // predicted shares, soonest first
   bool stopping = false;
-  std::vector<std::thread> threads;
+  Threads threads;
 
   Impl(const Dataset& d, const Order& o, const Grid& g, LoaderOptions l, Predict n)
       : dataset(d), order(o), grid(g), options(l), next(std::move(n)) {}
@@ -136,7 +135,7 @@ void Loader::Impl::stop() {
     stopping = true;
   }
   work.notify_all();
-  for (std::thread& thread : threads) thread.join();
+  threads.join();
 }
 
 Loader::Loader(const Dataset& dataset, const Order& order, const Grid& grid, LoaderOptions options,
@@ -146,13 +145,11 @@ Loader::Loader(const Dataset& dataset, const Order& order, const Grid& grid, Loa
   if (options.depth == 0) return;
   PACELINE_CHECK(impl_->next != nullptr);
   try {
-    const std::size_t count = std::clamp<std::size_t>(options.threads, 1, options.depth);
-    for (std::size_t i = 0; i < count; ++i) {
-      impl_->threads.emplace_back([impl = impl_.get()] { impl->keep_reading(); });
-    }
-  } catch (const std::system_error& error) {
+    impl_->threads.start(std::clamp<std::size_t>(options.threads, 1, options.depth),
+                         [impl = impl_.get()](std::size_t) { impl->keep_reading(); });
+  } catch (const ResourceError&) {
     impl_->stop();
-    throw ResourceError("cannot start a reading thread of the loader: {}", error.what());
+    throw;
   }
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "data/cifar.h"

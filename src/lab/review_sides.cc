@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "prepare/stop_words.h"
 
 namespace paceline {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "data/clean.h"
 #include "prepare/runs.h"
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace paceline {
 

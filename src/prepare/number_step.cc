@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "data/words.h"
 
 namespace paceline {

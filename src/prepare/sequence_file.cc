@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "data/hdf5.h"
 #include "data/prepared.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/text.h"
 #include "data/clean.h"
 

@@ -1,13 +1,12 @@
 #include "prepare/tasks.h"
 
-#include <exception>
-#include <mutex>
+#include <algorithm>
 #include <nlohmann/json.hpp>
-#include <thread>
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
+#include "base/threads.h"
 
 namespace paceline {
 
@@ -18,26 +17,17 @@ void throw_if_stopped(const StopFlag& stop) {
 void run_tasks(std::size_t count, unsigned threads, const StopFlag& stop,
                const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
-  std::atomic<bool> failed = false;
-  std::exception_ptr first;
-  std::mutex mutex;
-  const auto take_tasks = [&] {
+  on_threads(std::min<std::size_t>(threads, count), [&](std::size_t) {
     try {
-      for (std::size_t task = next++; task < count && !failed; task = next++) {
+      for (std::size_t task = next++; task < count; task = next++) {
         throw_if_stopped(stop);
         work(task);
       }
     } catch (...) {
-      const std::lock_guard lock(mutex);
-      if (!first) first = std::current_exception();
-      failed = true;
+      next = count;  // nobody begins another
+      throw;
     }
-  };
-  std::vector<std::thread> others;
-  for (unsigned i = 1; i < threads && i < count; ++i) others.emplace_back(take_tasks);
-  take_tasks();
-  for (std::thread& other : others) other.join();
-  if (first) std::rethrow_exception(first);
+  });
 }
 
 std::vector<nlohmann::json> finish_tasks(const Tasks& tasks, unsigned threads,

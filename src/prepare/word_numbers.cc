@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "data/words.h"
 #include "prepare/word_hash.h"
 #include "prepare/word_lists.h"

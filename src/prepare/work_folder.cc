@@ -1,14 +1,7 @@
 #include "prepare/work_folder.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/text.h"
 #include "prepare/tasks.h"
 
@@ -34,31 +27,13 @@ std::string differences(const nlohmann::json& before, const nlohmann::json& now)
 
 }  // namespace
 
-WorkFolder::Lock::Lock(const fs::path& path)
-    : path_(path), file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-  if (file_ < 0) throw DataError("cannot write {}: {}", path.string(), errno_text(errno));
-  if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-  ::close(file_);
-  throw DataError("another process prepares this output: {} is locked", path.string());
-}
-
-WorkFolder::Lock::~Lock() {
-  ::close(file_);
-}
-
-bool WorkFolder::Lock::still_there() const {
-  struct stat mine {};
-  struct stat there {};
-  return ::fstat(file_, &mine) == 0 && ::stat(path_.c_str(), &there) == 0 &&
-         mine.st_dev == there.st_dev && mine.st_ino == there.st_ino;
-}
-
 WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, Earlier earlier)
     : path_(path) {
-  for (int tries = 0; tries < 100 && !(lock_ && lock_->still_there()); ++tries) {
-    lock_.reset();
+  const fs::path lock = path_ / "lock";
+  for (int tries = 0; tries < 100 && !(lock_ && lock_->is_of(lock)); ++tries) {
     fs::create_directories(path_);
-    lock_ = std::make_unique<Lock>(path_ / "lock");
+    lock_ = FileLock::try_lock(lock);
+    if (!lock_) throw DataError("another process prepares this output: {} is locked", lock.string());
   }
   manifest_ = read_done(path_ / "manifest.json");
   const bool is_over = manifest_.is_object() && manifest_.contains(kOver);

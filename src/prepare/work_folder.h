@@ -4,9 +4,11 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+
+#include "base/file/lock.h"
 
 namespace paceline {
 
@@ -32,23 +34,11 @@ class WorkFolder {
   void remove();
 
  private:
-  // Held until the end, also when this object is not made in full.
-  class Lock {
-   public:
-    explicit Lock(const std::filesystem::path& path);
-    ~Lock();
-    bool still_there() const;  // whoever held it before may have removed it in the end
-
-   private:
-    std::filesystem::path path_;
-    int file_;
-  };
-
   void expect_nothing() const;
   void save() const;
 
   std::filesystem::path path_;
-  std::unique_ptr<Lock> lock_;
+  std::optional<FileLock> lock_;  // until the end
   nlohmann::json manifest_;
   bool resumed_ = false;
 };

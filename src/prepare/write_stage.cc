@@ -4,7 +4,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "data/words.h"
 #include "prepare/sequence_file.h"
 #include "prepare/stages.h"

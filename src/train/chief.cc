@@ -4,7 +4,7 @@
 #include <csignal>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/log.h"
 #include "base/process.h"
 #include "base/signals.h"

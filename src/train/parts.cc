@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "data/open.h"
 #include "data/sparse/rows_dataset.h"
 #include "model/registry.h"

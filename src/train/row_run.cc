@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "base/threads.h"
 #include "checkpoint/checkpoint.h"
 #include "data/open.h"
 #include "data/sparse/rows_dataset.h"
@@ -87,29 +88,25 @@ class RowRun {
         make_rows_dataset(train_, config_.data.limit, "rows/train", RowKeys::kPlaces);
     counts_ = std::vector<LoopCounts>(config_.workers);
     finished_.resize(config_.workers);
-    std::vector<std::thread> threads;
-    std::atomic<std::uint64_t> running = config_.workers;
-    for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
-      threads.emplace_back([&, rank] {
-        try {
-          take_place(config_, place_worker(config_, "worker" + std::to_string(rank)));
-          const auto model = make_model(config_, parts_.data);
-          const auto exchange = hub_->worker(rank);
-          run_worker_loop({*dataset, parts_.order, parts_.grid, *model, *exchange, config_.loader,
-                           config_.deterministic},
-                          counts_[rank]);
-        } catch (...) {
-          hub_->fail(std::current_exception());
-        }
-        finished_[rank] = report_.journal().elapsed();
-        --running;
-      });
-    }
-    while (running > 0) {
+    Threads threads;
+    threads.start(config_.workers, [&](std::size_t rank) {
+      try {
+        take_place(config_, place_worker(config_, "worker" + std::to_string(rank)));
+        const auto model = make_model(config_, parts_.data);
+        const auto exchange = hub_->worker(static_cast<std::uint32_t>(rank));
+        run_worker_loop({*dataset, parts_.order, parts_.grid, *model, *exchange, config_.loader,
+                         config_.deterministic},
+                        counts_[rank]);
+      } catch (...) {
+        hub_->fail(std::current_exception());
+      }
+      finished_[rank] = report_.journal().elapsed();
+    });
+    while (threads.running()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       report_.show(parts_.grid.examples_before(hub_->version()), hub_->epoch_loss());
     }
-    for (std::thread& thread : threads) thread.join();
+    threads.join();
     next_step_ = hub_->version();
     try {
       hub_->rethrow_failure();
@@ -126,24 +123,20 @@ class RowRun {
     const std::uint64_t end = (next_step_ / per_epoch + 1) * per_epoch;
     examples_before_ = parts_.grid.examples_before(next_step_);
     HotRows hot(train_->hot(), table_.table(), config_.workers > 1);
-    std::vector<std::thread> threads;
-    std::atomic<std::uint64_t> running = config_.workers;
-    for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
-      threads.emplace_back([&, rank] {
-        try {
-          take_place(config_, place_worker(config_, "worker" + std::to_string(rank)));
-          learn(hot, end);
-        } catch (...) {
-          fail(std::current_exception());
-        }
-        --running;
-      });
-    }
-    while (running > 0) {
+    Threads threads;
+    threads.start(config_.workers, [&](std::size_t rank) {
+      try {
+        take_place(config_, place_worker(config_, "worker" + std::to_string(rank)));
+        learn(hot, end);
+      } catch (...) {
+        fail(std::current_exception());
+      }
+    });
+    while (threads.running()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(2));
       show();
     }
-    for (std::thread& thread : threads) thread.join();
+    threads.join();
     hot.put_back(table_.table());
     next_step_ = std::min<std::uint64_t>(next_step_, end);
     if (next_step_ < end || failure_) return;
@@ -195,22 +188,17 @@ class RowRun {
     std::vector<TableRow> hot;
     for (const Key key : test_->hot()) hot.push_back(table_.table()[key]);
     std::vector<float> scores(count);
-    std::vector<std::thread> threads;
-    for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
-      threads.emplace_back([&, part = even_part(count, config_.workers, rank)] {
-        try {
-          std::vector<const std::uint32_t*> rows;
-          for (std::uint64_t i = part.begin; i < part.end; ++i) {
-            rows.push_back(test_->row(i));
-          }
-          score_rows(rule_, rows, {table_.table().data(), hot.data()},
-                     std::span(scores).subspan(part.begin, part.size()));
-        } catch (...) {
-          fail(std::current_exception());
-        }
+    try {
+      on_threads(config_.workers, [&](std::size_t rank) {
+        const Range part = even_part(count, config_.workers, rank);
+        std::vector<const std::uint32_t*> rows;
+        for (std::uint64_t i = part.begin; i < part.end; ++i) rows.push_back(test_->row(i));
+        score_rows(rule_, rows, {table_.table().data(), hot.data()},
+                   std::span(scores).subspan(part.begin, part.size()));
       });
+    } catch (...) {
+      fail(std::current_exception());
     }
-    for (std::thread& thread : threads) thread.join();
     return test_result(rule_.loss, scores, labels_of(*test_));
   }
 

@@ -1,16 +1,12 @@
 #include "train/run.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
-#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
+#include "base/file/lock.h"
 #include "base/plugin.h"
 #include "base/process.h"
 #include "base/text.h"
@@ -28,24 +24,11 @@ namespace {
 namespace fs = std::filesystem;
 
 // Held while a run directory is trained in: two runs there would mix what they write.
-class RunDirLock {
- public:
-  explicit RunDirLock(const fs::path& dir)
-      : folder_(::open(dir.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
-    if (folder_ < 0 || ::flock(folder_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
-    ::close(folder_);
-    throw ConfigError("another process is training in {}: wait for it, or choose another --run-dir",
-                      dir.string());
-  }
-  ~RunDirLock() {
-    if (folder_ >= 0) ::close(folder_);
-  }
-  RunDirLock(const RunDirLock&) = delete;
-  RunDirLock& operator=(const RunDirLock&) = delete;
-
- private:
-  int folder_;
-};
+FileLock lock_run_dir(const fs::path& dir) {
+  if (auto lock = FileLock::try_lock(dir)) return std::move(*lock);
+  throw ConfigError("another process is training in {}: wait for it, or choose another --run-dir",
+                    dir.string());
+}
 
 void make_folder(const fs::path& folder) {
   try {
@@ -196,7 +179,7 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
   if (!config.init.empty() && config.resume.empty()) start = make_start(config, *parts->model);
   make_folder(config.run_dir);
   look_for_room(config, *parts, reporter);
-  const RunDirLock lock(config.run_dir);
+  const FileLock lock = lock_run_dir(config.run_dir);
   fill_run_dir(config.run_dir, config.resume);
   write_atomically(config.run_dir / "config.toml", config_text);
   if (is_text(config.data)) write_vocabularies(config.data, config.run_dir);

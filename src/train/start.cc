@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "train/parts.h"

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "base/threads.h"
 #include "checkpoint/checkpoint.h"
 #include "data/open.h"
 #include "exchange/local/local_exchange.h"
@@ -45,21 +46,17 @@ class ThreadRun {
     }
     std::vector<LoopCounts> counts(config_.workers);
     std::vector<double> finished(config_.workers);
-    std::vector<std::thread> threads;
-    std::atomic<std::uint64_t> running = config_.workers;
-    for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {
-      threads.emplace_back([&, rank] {
-        take_place(config_, place_worker(config_, "worker" + std::to_string(rank)));
-        work(*exchanges[rank], counts[rank]);
-        finished[rank] = report_.journal().elapsed();
-        --running;
-      });
-    }
-    while (running > 0) {
+    Threads threads;
+    threads.start(config_.workers, [&](std::size_t rank) {
+      take_place(config_, place_worker(config_, "worker" + std::to_string(rank)));
+      work(*exchanges[rank], counts[rank]);
+      finished[rank] = report_.journal().elapsed();
+    });
+    while (threads.running()) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       show();
     }
-    for (std::thread& thread : threads) thread.join();
+    threads.join();
     show();
     finish(counts, finished);
   }

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 
 namespace paceline {

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 
 namespace paceline {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <tuple>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/paths.h"
 #include "cli/recipe.h"
 #include "cli_testing.h"

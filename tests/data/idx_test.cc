@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "data/idx_files.h"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/data_error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 
 namespace paceline {

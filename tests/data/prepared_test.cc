@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/data_error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "data/prepared_file.h"
 #include "data/text.h"

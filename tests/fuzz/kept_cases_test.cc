@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/paths.h"
 #include "fuzz/fuzz_target.h"
 

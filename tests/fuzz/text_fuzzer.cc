@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "data/clean.h"
 #include "data/text.h"

@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "lab/fake_program.h"
 #include "lab/figures.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 #include <set>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "power_loss/many_crashes.h"
 #include "power_loss/recorder.h"

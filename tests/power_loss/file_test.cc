@@ -1,5 +1,5 @@
 // What the ways to write a file promise.
-#include "base/file.h"
+#include "base/file/file.h"
 
 #include <gtest/gtest.h>
 

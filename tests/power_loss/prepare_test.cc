@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/paths.h"
 #include "base/random.h"
 #include "base/temp_dir.h"

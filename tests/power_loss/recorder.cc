@@ -19,7 +19,7 @@
 #include <stdexcept>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "power_loss/watched_tree.h"
 
 namespace paceline {

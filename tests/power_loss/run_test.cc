@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/paths.h"
 #include "base/temp_dir.h"
 #include "checkpoint/checkpoint.h"

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace paceline {
 

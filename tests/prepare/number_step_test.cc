@@ -5,7 +5,7 @@
 #include <libdeflate.h>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "data/words.h"
 #include "prepare/word_lists.h"

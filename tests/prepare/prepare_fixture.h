@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/random.h"
 #include "base/temp_dir.h"
 #include "data/prepared.h"

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/random.h"
 #include "base/temp_dir.h"
 

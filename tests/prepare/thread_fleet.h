@@ -12,7 +12,7 @@
 #include <mutex>
 #include <thread>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "data/hdf5.h"
 #include "prepare/fleet.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "prepare/word_table.h"
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/paths.h"
 #include "base/process.h"
 #include "checkpoint/checkpoint.h"

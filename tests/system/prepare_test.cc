@@ -8,7 +8,7 @@
 
 #include <csignal>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/paths.h"
 #include "system/prepare_run.h"
 

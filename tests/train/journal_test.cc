@@ -7,7 +7,7 @@
 
 #include <limits>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "checkpoint/checkpoint.h"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "cli/commands/commands.h"
 
 namespace paceline {

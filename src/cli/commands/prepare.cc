@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/units.h"

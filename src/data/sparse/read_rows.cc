@@ -9,11 +9,11 @@
 #include <deque>
 #include <mutex>
 #include <optional>
-#include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "base/units.h"
 #include "data/sparse/row_origin.h"
 #include "data/sparse/text_lines.h"
@@ -64,7 +64,7 @@ class Parsers {
  public:
   Parsers(const RowParser& parser, double test_share, unsigned threads)
       : parser_(parser), test_share_(test_share), most_(2 * threads) {
-    for (unsigned i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    threads_.start(threads, [this](std::size_t) { work(); });
   }
   ~Parsers() {
     {
@@ -72,7 +72,6 @@ class Parsers {
       over_ = true;
     }
     changed_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
   }
 
   bool full() const { return jobs_.size() >= most_; }
@@ -124,7 +123,7 @@ class Parsers {
   std::condition_variable changed_;
   std::deque<Job*> waiting_;
   bool over_ = false;
-  std::vector<std::thread> threads_;
+  Threads threads_;
 };
 
 RowFormatOptions settled(const RowSource& source, const std::vector<fs::path>& files) {

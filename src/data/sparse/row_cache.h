@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "base/file.h"
-#include "data/sparse/mapped_file.h"
+#include "base/file/file.h"
+#include "base/file/mapped_file.h"
 #include "data/sparse/row_parser.h"
 
 namespace paceline {

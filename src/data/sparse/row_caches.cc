@@ -1,14 +1,11 @@
 #include "data/sparse/row_caches.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/file/lock.h"
 #include "data/sparse/row_cache.h"
 
 namespace paceline {
@@ -38,12 +35,9 @@ bool has_cache_name(std::string_view name) {
 // Calls `act` while nobody can begin to write the unfinished file; false: somebody writes it.
 template <typename Act>
 bool while_nobody_writes(const fs::path& path, const Act& act) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
-  const bool alone = ::flock(file, LOCK_SH | LOCK_NB) == 0;  // its writer holds a lock
-  if (alone) act();
-  ::close(file);
-  return alone;
+  const auto lock = FileLock::try_shared(path);
+  if (lock) act();
+  return lock.has_value();
 }
 
 // One that has just been begun may have no bytes yet.

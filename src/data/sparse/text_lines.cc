@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "data/gzip.h"
-#include "data/sparse/mapped_file.h"
+#include "base/file/mapped_file.h"
 #include "data/zstd.h"
 
 namespace paceline {

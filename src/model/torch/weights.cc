@@ -3,7 +3,7 @@
 #include <torch/script.h>
 #include <torch/serialize.h>
 
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace paceline {
 

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "base/data_error.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "base/text.h"
 #include "data/sparse/text_lines.h"

@@ -4,7 +4,7 @@
 
 #include <fstream>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "data/sparse/read_rows.h"
 

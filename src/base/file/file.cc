@@ -1,16 +1,14 @@
-#include "base/file.h"
+#include "base/file/file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file/lock.h"
 
 namespace paceline {
 
@@ -90,12 +88,8 @@ AtomicFile::AtomicFile(fs::path path) : path_(std::move(path)) {
   if (!in_place_) partial_ += ".partial";
   file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (file_ < 0) fail_to_create(path_, errno);
-  // For whoever wonders whether it was left by a process that is gone, and holds the lock for a
-  // moment; some file systems have no locks, and then nobody knows.
-  for (int tries = 0; !in_place_ && tries < 10; ++tries) {
-    if (::flock(file_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
+  // For whoever wonders whether it was left by a process that is gone.
+  if (!in_place_) FileLock::lock_open_file(file_);
 }
 
 AtomicFile::~AtomicFile() {

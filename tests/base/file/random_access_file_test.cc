@@ -1,4 +1,4 @@
-#include "checkpoint/random_access_file.h"
+#include "base/file/random_access_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "base/file/file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "data/sparse/mapped_file.h"
+#include "base/file/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

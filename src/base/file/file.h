@@ -25,7 +25,7 @@ void move_into_place(const std::filesystem::path& complete, const std::filesyste
 
 // A file that appears under its name only when it is complete: bytes go to a sibling
 // "NAME.partial", commit() syncs and renames it. Without commit() nothing remains; a process that
-// is killed leaves the sibling, on which only a writer that lives holds a lock (flock). Through
+// is killed leaves the sibling, on which only a writer that lives holds a FileLock. Through
 // a symbolic link its target is replaced; what is no regular file (a device, a pipe) is
 // written to as it is.
 class AtomicFile {

@@ -1,4 +1,4 @@
-#include "checkpoint/random_access_file.h"
+#include "base/file/random_access_file.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,0 +1,40 @@
+// Several threads at one piece of work.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace paceline {
+
+class Threads {
+ public:
+  Threads() = default;
+  ~Threads();  // waits for all; what they threw is lost unless join() was called
+  Threads(const Threads&) = delete;
+  Threads& operator=(const Threads&) = delete;
+
+  // Starts `count` threads that call `work` with 0 … count - 1. Throws ResourceError when the
+  // system has no more threads; those that were started go on, and it is for the caller to stop them.
+  void start(std::size_t count, std::function<void(std::size_t number)> work);
+
+  bool running() const { return running_ > 0; }  // any of them
+  // Waits for all. Throws what the first that failed has thrown.
+  void join();
+
+ private:
+  std::vector<std::thread> threads_;
+  std::atomic<std::size_t> running_ = 0;
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+};
+
+// Calls `work` with 0 … count - 1 at the same time, once from the calling thread. Throws what the
+// first that failed has thrown when all have ended.
+void on_threads(std::size_t count, const std::function<void(std::size_t number)>& work);
+
+}  // namespace paceline
