@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/actions.h"
-#include "cli/environment.h"
+#include "config/environment.h"
 #include "cli/options.h"
 
 namespace paceline {

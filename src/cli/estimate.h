@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/help.h"
 #include "cli/parse_error.h"
-#include "cli/settings.h"
+#include "config/settings.h"
 
 namespace paceline {
 namespace {

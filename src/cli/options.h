@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "prepare/prepare.h"
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 

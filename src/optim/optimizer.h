@@ -23,6 +23,7 @@
 // not travel. This holds element by element, wherever the vector is cut.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,10 @@
 namespace paceline {
 
 enum class OptimizerKind { kSgd, kMomentum, kAdagrad, kAdam, kFtrl };
+inline constexpr std::array kOptimizerNames = {"sgd", "momentum", "adagrad", "adam", "ftrl"};
+inline const char* name_of(OptimizerKind kind) {
+  return kOptimizerNames.at(static_cast<std::size_t>(kind));
+}
 
 // Parameters that are treated alike: where a tensor's name starts with `prefix` (the
 // longest prefix wins), the rate and the decay are multiplied.

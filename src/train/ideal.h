@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "base/clock.h"
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 

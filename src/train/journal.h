@@ -20,7 +20,7 @@
 #include "data/share.h"
 #include "exchange/protocol.pb.h"
 #include "observe/metrics_file.h"
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 

@@ -17,7 +17,7 @@
 #include "observe/reporter.h"
 #include "train/journal.h"
 #include "train/loop.h"
-#include "train/run_config.h"
+#include "config/run_config.h"
 #include "train/test_result.h"
 
 namespace paceline {

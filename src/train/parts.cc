@@ -41,19 +41,6 @@ std::unique_ptr<Dataset> open_training(const RunConfig& config) {
   return open_dataset(options, Split::kTrain);
 }
 
-bool exchanges_rows(const RunConfig& config) {
-  return config.data.name == "rows" && config.exchange == ExchangeKind::kPs &&
-         config.transfer == Transfer::kSparse;
-}
-
-bool reads_ahead(const RunConfig& config) {
-  return exchanges_rows(config) && (config.mode != Mode::kSsp || config.staleness > 0);
-}
-
-std::uint64_t server_staleness(const RunConfig& config) {
-  return config.staleness - (reads_ahead(config) && config.mode == Mode::kSsp ? 1 : 0);
-}
-
 RowDeal deal_rows(const RunParts& parts) {
   return {parts.chunks.floats(), parts.chunks.servers()};
 }
@@ -97,18 +84,6 @@ RunParts make_parts(const RunConfig& config, const DatasetInfo& data) {
           schedule};
 }
 
-std::uint32_t server_count(const RunConfig& config) {
-  switch (config.exchange) {
-    case ExchangeKind::kPs:
-      return static_cast<std::uint32_t>(config.servers);
-    case ExchangeKind::kAllReduce:
-      return 1;
-    case ExchangeKind::kLocal:
-      break;
-  }
-  return 0;
-}
-
 std::string steps_in_words(const RunConfig& config, const Grid& grid) {
   std::string order = "in full random order";
   if (config.order.kind == OrderKind::kSequential) order = "as the data lies";
@@ -148,22 +123,6 @@ std::uint64_t run_id(const std::string& config_digest) {
   std::uint64_t id = 0;
   std::from_chars(config_digest.data(), config_digest.data() + config_digest.size(), id, 16);
   return id;
-}
-
-const char* name_of(OptimizerKind kind) {
-  switch (kind) {
-    case OptimizerKind::kSgd:
-      return "sgd";
-    case OptimizerKind::kMomentum:
-      return "momentum";
-    case OptimizerKind::kAdagrad:
-      return "adagrad";
-    case OptimizerKind::kAdam:
-      return "adam";
-    case OptimizerKind::kFtrl:
-      return "ftrl";
-  }
-  return "unknown";
 }
 
 }  // namespace paceline

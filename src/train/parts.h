@@ -16,7 +16,7 @@
 #include "model/model.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 
@@ -41,14 +41,9 @@ RunParts make_parts(const RunConfig& config, const DatasetInfo& data);
 // Throws ConfigError when a step has more examples than there are.
 void check_batch(const RunConfig& config, const DatasetInfo& data);
 
-// Whether workers and servers exchange rows of a table by key (sparse data), and how they are
-// dealt then. There is one chunk per server.
-bool exchanges_rows(const RunConfig& config);
+// How the rows of a table are dealt to servers, of runs that exchange rows by key. There is one
+// chunk per server.
 RowDeal deal_rows(const RunParts& parts);
-// Whether a worker may ask for the rows of its next share before it has pushed this one; in ssp
-// mode that uses up one step of the staleness, so that servers allow one less.
-bool reads_ahead(const RunConfig& config);
-std::uint64_t server_staleness(const RunConfig& config);
 
 // The training examples of this run.
 std::unique_ptr<Dataset> open_training(const RunConfig& config);
@@ -65,12 +60,7 @@ void set_version(CheckpointInfo& info, const Grid& grid, std::uint64_t version);
 // Throws DivergedError when these parameters are of no use to go on from, unless nobody is to look.
 void expect_finite(const RunConfig& config, std::uint64_t version, std::span<const float> values);
 
-// Processes that keep parameters. With all-reduce, the first worker stands in for one.
-std::uint32_t server_count(const RunConfig& config);
-
 // A run is known by the digest of its configuration, which names its run directory.
 std::uint64_t run_id(const std::string& config_digest);
-
-const char* name_of(OptimizerKind kind);  // "sgd"
 
 }  // namespace paceline

@@ -7,7 +7,7 @@
 
 #include <string>
 
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 

@@ -262,11 +262,6 @@ class RowRun {
 
 }  // namespace
 
-bool trains_rows(const RunConfig& config) {
-  return config.data.name == "rows" && config.exchange == ExchangeKind::kLocal &&
-         config.transfer == Transfer::kSparse;
-}
-
 void train_rows_with_threads(const RunConfig& config, Reporter& reporter) {
   start_logging("local", config.run_dir / "logs" / "local.log", config.log_level);
   RowRun(config, reporter).run();

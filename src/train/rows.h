@@ -8,7 +8,7 @@
 #include "exchange/ps/row_shard.h"
 #include "model/linear/sparse_linear.h"
 #include "optim/rows/learn_rows.h"
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "observe/reporter.h"
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 
@@ -18,7 +18,6 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
 void train_with_processes(const RunConfig& config, Reporter& reporter);
 void train_with_threads(const RunConfig& config, Reporter& reporter);
 // Of sparse rows, whose table only they touch.
-bool trains_rows(const RunConfig& config);
 void train_rows_with_threads(const RunConfig& config, Reporter& reporter);
 
 }  // namespace paceline

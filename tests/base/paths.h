@@ -1,5 +1,5 @@
 // Where tests find the source tree and the program. Only the one source behind it knows paths of
-// the machine: see src/cli/source_tree.h.
+// the machine: see src/config/source_tree.h.
 #pragma once
 
 #include <string>

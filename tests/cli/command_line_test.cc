@@ -6,9 +6,9 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "cli/format.h"
-#include "cli/recipe.h"
-#include "cli/settings.h"
-#include "cli_testing.h"
+#include "config/recipe.h"
+#include "config/settings.h"
+#include "config/testing.h"
 
 namespace paceline {
 namespace {

@@ -10,9 +10,9 @@
 #include "checkpoint/checkpoint.h"
 #include "cli/command_line.h"
 #include "cli/format.h"
-#include "cli/recipe.h"
-#include "cli/settings.h"
-#include "cli_testing.h"
+#include "config/recipe.h"
+#include "config/settings.h"
+#include "config/testing.h"
 #include "data/known_sets.h"
 #include "data/sparse/read_rows.h"
 

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli_testing.h"
+#include "config/testing.h"
 
 namespace paceline {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "base/paths.h"
 #include "base/process.h"
-#include "cli_testing.h"
+#include "config/testing.h"
 
 namespace paceline {
 

@@ -1,8 +1,8 @@
 // Any text as a recipe and as a config.toml: a ConfigError, or settings that are the same when they
 // are written down and read again.
 #include "base/error.h"
-#include "cli/recipe.h"
-#include "cli/resolve.h"
+#include "config/recipe.h"
+#include "config/resolve.h"
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
@@ -16,7 +16,7 @@ void check(std::string_view text, TomlKind kind) {
     RunConfig again;
     apply_toml(written, "again.toml", TomlKind::kConfig, again);
     require(config_toml(again) == written);
-    accepts<ConfigError>([&] { check_idle(config, named); });
+    accepts<ConfigError>([&] { check_effects(config, named); });
     accepts<ConfigError>([&] { validate(config, Purpose::kEstimate); });
   });
 }

@@ -1,7 +1,7 @@
 // A configuration that needs no files, small enough to count by hand.
 #pragma once
 
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 

@@ -9,9 +9,9 @@
 #include "cli/checkpoints.h"
 #include "cli/commands/commands.h"
 #include "cli/format.h"
-#include "cli/recipe.h"
-#include "cli/resolve.h"
-#include "cli/settings.h"
+#include "config/recipe.h"
+#include "config/resolve.h"
+#include "config/settings.h"
 #include "cli/summary.h"
 
 namespace paceline {

@@ -2,8 +2,8 @@
 
 #include "base/error.h"
 #include "cli/commands/commands.h"
-#include "cli/recipe.h"
-#include "cli/setting.h"
+#include "config/recipe.h"
+#include "config/setting.h"
 
 namespace paceline {
 

@@ -1,4 +1,4 @@
-#include "cli/settings.h"
+#include "config/settings.h"
 
 #include <memory>
 

@@ -11,9 +11,9 @@
 #include "cli/console.h"
 #include "cli/flags.h"
 #include "cli/format.h"
-#include "cli/recipe.h"
-#include "cli/resolve.h"
-#include "cli/run_dir.h"
+#include "config/recipe.h"
+#include "config/resolve.h"
+#include "config/run_dir.h"
 
 namespace paceline {
 namespace {

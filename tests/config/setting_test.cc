@@ -1,11 +1,11 @@
-#include "cli/setting.h"
+#include "config/setting.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "cli_testing.h"
+#include "config/testing.h"
 
 namespace paceline {
 namespace {

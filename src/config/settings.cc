@@ -1,4 +1,4 @@
-#include "cli/settings.h"
+#include "config/settings.h"
 
 #include <algorithm>
 #include <utility>
@@ -135,7 +135,7 @@ std::vector<Setting> learning_settings() {
 std::vector<Setting> optimizer_settings() {
   return {
       choice("optimizer", FIELD(optimizer.kind), "update rule",
-             {"sgd", "momentum", "adagrad", "adam", "ftrl"}),
+             {kOptimizerNames.begin(), kOptimizerNames.end()}),
       number("rate", FIELD(schedule.rate), "learning rate", kPositive),
       number("momentum", FIELD(optimizer.momentum), "momentum: share kept of the last update",
              kFraction),

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/text.h"
-#include "cli/settings.h"
+#include "config/settings.h"
 
 namespace paceline {
 namespace {

@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "cli/environment.h"
-#include "train/run_config.h"
+#include "config/environment.h"
+#include "config/run_config.h"
 
 namespace paceline {
 

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/idle.h"
-#include "train/run_config.h"
+#include "config/no_effect.h"
+#include "config/run_config.h"
 
 namespace paceline {
 

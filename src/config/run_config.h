@@ -1,6 +1,6 @@
 // Everything a run depends on, as plain data.
 //
-// cli/ fills it from flags and a recipe, checks it, and writes it to the run directory as
+// resolve.h fills it from flags and a recipe, checks it, and writes it to the run directory as
 // config.toml; every role of the run reads that file, so all of them agree. A field here,
 // the flag, the recipe key and the row in docs/settings.md share one name
 // (member_timeout ↔ --member-timeout ↔ member-timeout = "5s").
@@ -47,7 +47,7 @@ struct RunConfig {
   double clip = 0;  // largest norm of a step's gradient; 0: no clipping
   Nonfinite nonfinite = Nonfinite::kStop;
   Reduction reduction = Reduction::kMean;
-  double sum_factor = 0;  // with `sum`: mean times this; 0: see parts.cc
+  double sum_factor = 0;  // with `sum`: mean times this; 0: see resolve.cc
 
   // Who does it, and how they agree.
   ExchangeKind exchange = ExchangeKind::kPs;
@@ -85,5 +85,16 @@ struct RunConfig {
   std::uint64_t memory_limit = 0;  // bytes for all roles on this host; 0: what is free
   std::string log_level = "info";
 };
+
+// Whether workers and servers exchange rows of a table by key, as they do of sparse data.
+bool exchanges_rows(const RunConfig& config);
+// Whether threads of one process learn sparse rows, with a table that only they touch.
+bool trains_rows(const RunConfig& config);
+// Whether a worker may ask for the rows of its next share before it has pushed this one; in ssp
+// mode that uses up one step of the staleness, so that servers allow one less.
+bool reads_ahead(const RunConfig& config);
+std::uint64_t server_staleness(const RunConfig& config);
+// Processes that keep parameters. With all-reduce, the first worker stands in for one.
+std::uint32_t server_count(const RunConfig& config);
 
 }  // namespace paceline

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "cli/setting.h"
+#include "config/setting.h"
 
 namespace paceline {
 

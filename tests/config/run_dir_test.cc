@@ -1,4 +1,4 @@
-#include "cli/run_dir.h"
+#include "config/run_dir.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cli_testing.h"
+#include "config/testing.h"
 
 namespace paceline {
 namespace {

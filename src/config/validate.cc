@@ -3,12 +3,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "cli/resolve.h"
-#include "cli/settings.h"
+#include "config/resolve.h"
+#include "config/settings.h"
 #include "cluster/hosts.h"
 #include "model/registry.h"
-#include "train/parts.h"
-#include "train/run.h"
 
 namespace paceline {
 namespace {

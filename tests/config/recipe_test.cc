@@ -1,11 +1,11 @@
-#include "cli/recipe.h"
+#include "config/recipe.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/paths.h"
-#include "cli/resolve.h"
-#include "cli_testing.h"
+#include "config/resolve.h"
+#include "config/testing.h"
 
 namespace paceline {
 namespace {

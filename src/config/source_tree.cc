@@ -1,4 +1,4 @@
-#include "cli/source_tree.h"
+#include "config/source_tree.h"
 
 namespace paceline {
 

@@ -1,4 +1,4 @@
-#include "cli/environment.h"
+#include "config/environment.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/process.h"
-#include "cli/source_tree.h"
+#include "config/source_tree.h"
 
 namespace paceline {
 namespace {

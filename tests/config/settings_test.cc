@@ -1,4 +1,4 @@
-#include "cli/settings.h"
+#include "config/settings.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +8,8 @@
 
 #include "base/file/file.h"
 #include "base/paths.h"
-#include "cli/recipe.h"
-#include "cli_testing.h"
+#include "config/recipe.h"
+#include "config/testing.h"
 
 namespace paceline {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/recipe.h"
-#include "cli/settings.h"
+#include "config/recipe.h"
+#include "config/settings.h"
 
 namespace paceline {
 namespace {

@@ -1,10 +1,8 @@
-#include "cli/idle.h"
+#include "config/no_effect.h"
 
 #include <initializer_list>
 
 #include "base/error.h"
-#include "train/parts.h"
-#include "train/run.h"
 
 namespace paceline {
 namespace {
@@ -46,7 +44,7 @@ void check_row_by_row(const RunConfig& c, const NamedSettings& named) {
 
 }  // namespace
 
-void check_idle(const RunConfig& c, const NamedSettings& named) {
+void check_effects(const RunConfig& c, const NamedSettings& named) {
   if (!c.resume.empty() && named.contains("init")) {
     throw ConfigError("--init has no effect with --resume: the run goes on with its own weights");
   }

@@ -1,4 +1,4 @@
-#include "cli/environment.h"
+#include "config/environment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cli/recipe.h"
+#include "config/recipe.h"
 
 #include <algorithm>
 #include <set>
@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/text.h"
-#include "cli/idle.h"
+#include "config/no_effect.h"
 
 namespace paceline {
 
@@ -64,7 +64,7 @@ RunConfig read_recipe(const fs::path& file) {
   RunConfig config;
   const NamedSettings named = apply_toml(read_text(file), file, TomlKind::kRecipe, config);
   const bool written_by_a_run = !config.recipe.empty();  // it names every setting, used or not
-  if (!written_by_a_run) check_idle(config, named);
+  if (!written_by_a_run) check_effects(config, named);
   if (!written_by_a_run) config.recipe = file.stem();
   return config;
 }

@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 
@@ -14,6 +14,6 @@ namespace paceline {
 using NamedSettings = std::map<std::string, std::string>;
 
 // Throws ConfigError for the first of `named` that has no effect in `config`.
-void check_idle(const RunConfig& config, const NamedSettings& named);
+void check_effects(const RunConfig& config, const NamedSettings& named);
 
 }  // namespace paceline

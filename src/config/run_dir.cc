@@ -1,4 +1,4 @@
-#include "cli/run_dir.h"
+#include "config/run_dir.h"
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>

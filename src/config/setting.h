@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "train/run_config.h"
+#include "config/run_config.h"
 
 namespace paceline {
 

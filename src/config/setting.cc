@@ -1,4 +1,4 @@
-#include "cli/setting.h"
+#include "config/setting.h"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,13 @@
-#include "cli/resolve.h"
+#include "config/resolve.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
-#include "cli/recipe.h"
-#include "cli/run_dir.h"
-#include "cli/settings.h"
+#include "config/recipe.h"
+#include "config/run_dir.h"
+#include "config/settings.h"
 #include "data/known_sets.h"
 
 namespace paceline {
@@ -95,7 +95,7 @@ RunConfig resolve(const ConfigSources& sources, const Environment& environment, 
     config.sum_factor = static_cast<double>(config.workers);
   }
   validate(config, purpose);
-  check_idle(config, named_by(sources.flags));
+  check_effects(config, named_by(sources.flags));
   return config;
 }
 

@@ -1,10 +1,10 @@
-#include "cli/resolve.h"
+#include "config/resolve.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/recipe.h"
-#include "cli_testing.h"
+#include "config/recipe.h"
+#include "config/testing.h"
 #include "data/prepared_file.h"
 
 namespace paceline {

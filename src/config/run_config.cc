@@ -1,0 +1,35 @@
+#include "config/run_config.h"
+
+namespace paceline {
+
+bool exchanges_rows(const RunConfig& config) {
+  return config.data.name == "rows" && config.exchange == ExchangeKind::kPs &&
+         config.transfer == Transfer::kSparse;
+}
+
+bool trains_rows(const RunConfig& config) {
+  return config.data.name == "rows" && config.exchange == ExchangeKind::kLocal &&
+         config.transfer == Transfer::kSparse;
+}
+
+bool reads_ahead(const RunConfig& config) {
+  return exchanges_rows(config) && (config.mode != Mode::kSsp || config.staleness > 0);
+}
+
+std::uint64_t server_staleness(const RunConfig& config) {
+  return config.staleness - (reads_ahead(config) && config.mode == Mode::kSsp ? 1 : 0);
+}
+
+std::uint32_t server_count(const RunConfig& config) {
+  switch (config.exchange) {
+    case ExchangeKind::kPs:
+      return static_cast<std::uint32_t>(config.servers);
+    case ExchangeKind::kAllReduce:
+      return 1;
+    case ExchangeKind::kLocal:
+      break;
+  }
+  return 0;
+}
+
+}  // namespace paceline
