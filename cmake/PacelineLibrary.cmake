@@ -84,7 +84,7 @@ function(paceline_library name)
 endfunction()
 
 # paceline_protobuf(net hello.proto) compiles a .proto of the current folder into
-# paceline_net; it is included as "net/hello.pb.h".
+# paceline_net; it is included as "session/hello.pb.h".
 function(paceline_protobuf name proto)
   set(generated ${CMAKE_BINARY_DIR}/generated)
   file(MAKE_DIRECTORY ${generated}/${name})

@@ -19,7 +19,8 @@ class Threads {
   Threads& operator=(const Threads&) = delete;
 
   // Starts `count` threads that call `work` with 0 … count - 1. Throws ResourceError when the
-  // system has no more threads; those that were started go on, and it is for the caller to stop them.
+  // system has no more threads; those that were started go on, and it is for the caller to stop
+  // them.
   void start(std::size_t count, std::function<void(std::size_t number)> work);
 
   bool running() const { return running_ > 0; }  // any of them

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "base/range.h"
 #include "base/file/random_access_file.h"
+#include "base/range.h"
 #include "checkpoint/sections.h"
 #include "model/model.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "cli/actions.h"
-#include "config/environment.h"
 #include "cli/options.h"
+#include "config/environment.h"
 
 namespace paceline {
 

@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
-#include "prepare/prepare.h"
 #include "config/run_config.h"
+#include "prepare/prepare.h"
 
 namespace paceline {
 

@@ -32,7 +32,7 @@
 #include "data/share.h"
 #include "exchange/coverage.h"
 #include "exchange/options.h"
-#include "exchange/protocol.pb.h"
+#include "session/protocol.pb.h"
 
 namespace paceline {
 

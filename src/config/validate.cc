@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "cluster/hosts.h"
 #include "config/resolve.h"
 #include "config/settings.h"
-#include "cluster/hosts.h"
 #include "model/registry.h"
 
 namespace paceline {

@@ -1,8 +1,8 @@
 #include "exchange/row_deal.h"
 
 #include "base/error.h"
-#include "exchange/protocol.pb.h"
 #include "net/frame.h"
+#include "session/protocol.pb.h"
 
 namespace paceline {
 

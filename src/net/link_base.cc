@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "net/hello.h"
+#include "net/refuse.h"
 
 namespace paceline {
 namespace {

@@ -33,7 +33,8 @@ WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, Earl
   for (int tries = 0; tries < 100 && !(lock_ && lock_->is_of(lock)); ++tries) {
     fs::create_directories(path_);
     lock_ = FileLock::try_lock(lock);
-    if (!lock_) throw DataError("another process prepares this output: {} is locked", lock.string());
+    if (!lock_)
+      throw DataError("another process prepares this output: {} is locked", lock.string());
   }
   manifest_ = read_done(path_ / "manifest.json");
   const bool is_over = manifest_.is_object() && manifest_.contains(kOver);

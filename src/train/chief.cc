@@ -10,9 +10,10 @@
 #include "base/signals.h"
 #include "base/units.h"
 #include "data/image_folder.h"
-#include "exchange/parsed.h"
-#include "net/hello.h"
-#include "train/member.h"
+#include "net/refuse.h"
+#include "session/hello.h"
+#include "session/member.h"
+#include "session/message.h"
 
 namespace paceline {
 namespace {
@@ -270,31 +271,6 @@ void Chief::lost(MemberLine& line, const std::string& reason) {
   } else if (all_gone()) {
     loop_.stop();
   }
-}
-
-// For the summary: in the order of the data's path, and by rank.
-nlohmann::json Chief::figures_by_role() const {
-  std::vector<const MemberLine*> registered;
-  for (const auto& line : lines_) {
-    if (line->incarnation != 0) registered.push_back(line.get());
-  }
-  std::sort(registered.begin(), registered.end(), [&](const MemberLine* a, const MemberLine* b) {
-    const ClusterMember& first = *core_->member(a->incarnation);
-    const ClusterMember& second = *core_->member(b->incarnation);
-    return std::pair(first.role, first.rank) < std::pair(second.role, second.rank);
-  });
-  LinkCounters own;
-  for (const MemberLine* line : registered) {
-    own.bytes_in += line->link().counters().bytes_in;
-    own.bytes_out += line->link().counters().bytes_out;
-  }
-  wire::Register chief;
-  chief.set_name(role_.name);
-  chief.set_role("chief");
-  chief.set_host(host_name());
-  nlohmann::json roles = nlohmann::json::array({for_summary(chief, figures(own))});
-  for (const MemberLine* line : registered) roles.push_back(line->for_summary());
-  return roles;
 }
 
 // ---- actions ---------------------------------------------------------------------------

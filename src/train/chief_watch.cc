@@ -1,7 +1,8 @@
 // How the chief looks after its members: who is silent, who hangs, whether the run gets on.
 #include "base/units.h"
+#include "session/heartbeat.h"
+#include "session/member.h"
 #include "train/chief.h"
-#include "train/member.h"
 
 namespace paceline {
 

@@ -4,10 +4,12 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "data/open.h"
-#include "exchange/parsed.h"
 #include "exchange/ps/reader.h"
 #include "exchange/ps/row_reader.h"
-#include "train/member.h"
+#include "session/heartbeat.h"
+#include "session/member.h"
+#include "session/message.h"
+#include "train/heartbeat.h"
 #include "train/parts.h"
 #include "train/role.h"
 #include "train/rows.h"
@@ -26,7 +28,7 @@ class EvaluatorRole {
         test_rows_(by_rows_ ? open_rows(role.config.data, Split::kTest) : nullptr),
         values_(Buffer::floats(by_rows_ ? 0 : parts_.chunks.floats())),
         loop_(Duration::zero()),
-        member_(role, "evaluator", "",
+        member_(line_options(role, "evaluator"),
                 {[](wire::Type, std::string_view) { return false; },
                  [this] {
                    const std::lock_guard lock(mutex_);

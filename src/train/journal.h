@@ -16,11 +16,11 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "config/run_config.h"
 #include "data/dataset.h"
 #include "data/share.h"
-#include "exchange/protocol.pb.h"
 #include "observe/metrics_file.h"
-#include "config/run_config.h"
+#include "session/protocol.pb.h"
 
 namespace paceline {
 

@@ -2,8 +2,9 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "exchange/parsed.h"
-#include "train/member.h"
+#include "session/heartbeat.h"
+#include "session/member.h"
+#include "session/message.h"
 
 namespace paceline {
 namespace {

@@ -12,10 +12,10 @@
 #include <set>
 #include <thread>
 
-#include "cluster/chief_line.h"
 #include "exchange/ps/pinned_server.h"
 #include "model/model.h"
 #include "net/socket.h"
+#include "session/chief_line.h"
 #include "train/parts.h"
 #include "train/role.h"
 

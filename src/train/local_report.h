@@ -12,12 +12,12 @@
 #include <thread>
 #include <vector>
 
+#include "config/run_config.h"
 #include "data/share.h"
 #include "model/model.h"
 #include "observe/reporter.h"
 #include "train/journal.h"
 #include "train/loop.h"
-#include "config/run_config.h"
 #include "train/test_result.h"
 
 namespace paceline {

@@ -1,7 +1,5 @@
 #include "train/parts.h"
 
-#include <charconv>
-
 #include "base/error.h"
 #include "base/file/file.h"
 #include "data/open.h"
@@ -117,12 +115,6 @@ CheckpointInfo checkpoint_info(const RunConfig& config, const RunParts& parts,
 void expect_finite(const RunConfig& config, std::uint64_t version, std::span<const float> values) {
   if (config.nonfinite == Nonfinite::kIgnore || all_finite(values)) return;
   throw DivergedError(fmt::format("a parameter after step {}", version));
-}
-
-std::uint64_t run_id(const std::string& config_digest) {
-  std::uint64_t id = 0;
-  std::from_chars(config_digest.data(), config_digest.data() + config_digest.size(), id, 16);
-  return id;
 }
 
 }  // namespace paceline

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "config/run_config.h"
 #include "data/order.h"
 #include "data/share.h"
 #include "exchange/chunks.h"
@@ -16,7 +17,6 @@
 #include "model/model.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
-#include "config/run_config.h"
 
 namespace paceline {
 
@@ -59,8 +59,5 @@ void set_version(CheckpointInfo& info, const Grid& grid, std::uint64_t version);
 
 // Throws DivergedError when these parameters are of no use to go on from, unless nobody is to look.
 void expect_finite(const RunConfig& config, std::uint64_t version, std::span<const float> values);
-
-// A run is known by the digest of its configuration, which names its run directory.
-std::uint64_t run_id(const std::string& config_digest);
 
 }  // namespace paceline

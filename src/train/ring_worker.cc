@@ -9,10 +9,12 @@
 #include "data/open.h"
 #include "exchange/allreduce/allreduce.h"
 #include "exchange/allreduce/factors.h"
-#include "exchange/parsed.h"
+#include "session/heartbeat.h"
+#include "session/member.h"
+#include "session/message.h"
+#include "train/heartbeat.h"
 #include "train/keeper.h"
 #include "train/loop.h"
-#include "train/member.h"
 #include "train/parts.h"
 #include "train/placement.h"
 #include "train/role.h"
@@ -27,7 +29,7 @@ class RingWorkerRole final : private RingNotes {
       : role_(role),
         parts_(make_parts(role.config)),
         dataset_(open_training(role.config)),
-        member_(role, "worker", "",
+        member_(line_options(role, "worker"),
                 {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
                  [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }}) {
     if (member_.rank() == 0) {

@@ -6,8 +6,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "config/run_config.h"
+#include "exchange/ps/connection.h"
+#include "session/chief_line.h"
 
 namespace paceline {
 
@@ -18,6 +21,13 @@ struct RoleContext {
   std::string chief;   // address; empty for the chief itself
   int status_fd = -1;  // the chief: where JSON lines for the launcher go
 };
+
+// How a role reaches the chief. `address` is where a server listens; empty for others.
+ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
+                              const std::string& address = "");
+// How it reaches the servers.
+PsAddress ps_address(const RoleContext& role, const std::string& kind,
+                     std::vector<wire::ServerAt> servers, std::uint32_t incarnation);
 
 void run_chief(const RoleContext& role);
 void run_server(const RoleContext& role);

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "config/run_config.h"
 #include "data/sparse/row_cache.h"
 #include "exchange/ps/row_shard.h"
 #include "model/linear/sparse_linear.h"
 #include "optim/rows/learn_rows.h"
-#include "config/run_config.h"
 
 namespace paceline {
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "observe/reporter.h"
 #include "config/run_config.h"
+#include "observe/reporter.h"
 
 namespace paceline {
 

@@ -13,11 +13,12 @@
 #include "base/signals.h"
 #include "checkpoint/checkpoint.h"
 #include "data/open.h"
-#include "exchange/parsed.h"
 #include "exchange/ps/row_shard.h"
 #include "exchange/ps/shard.h"
 #include "net/socket.h"
-#include "train/member.h"
+#include "session/heartbeat.h"
+#include "session/member.h"
+#include "session/message.h"
 #include "train/parts.h"
 #include "train/role.h"
 #include "train/rows.h"
@@ -54,8 +55,8 @@ class ServerRole {
       });
     };
     events.beat = [this] { return beat(); };
-    member_ =
-        std::make_unique<Member>(role, "server", listener_->address().text(), std::move(events));
+    member_ = std::make_unique<Member>(line_options(role, "server", listener_->address().text()),
+                                       std::move(events));
   }
 
   ~ServerRole() {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "model/model.h"
 #include "config/run_config.h"
+#include "model/model.h"
 
 namespace paceline {
 

@@ -8,10 +8,10 @@
 
 #include "base/activity.h"
 #include "data/dataset.h"
-#include "exchange/protocol.pb.h"
 #include "model/linear/sparse_linear.h"
 #include "model/model.h"
 #include "model/options.h"
+#include "session/protocol.pb.h"
 
 namespace paceline {
 

@@ -5,11 +5,13 @@
 #include "base/process.h"
 #include "base/signals.h"
 #include "data/open.h"
-#include "exchange/parsed.h"
 #include "exchange/ps/client.h"
 #include "exchange/ps/row_client.h"
+#include "session/heartbeat.h"
+#include "session/member.h"
+#include "session/message.h"
+#include "train/heartbeat.h"
 #include "train/loop.h"
-#include "train/member.h"
 #include "train/parts.h"
 #include "train/placement.h"
 #include "train/role.h"
@@ -25,7 +27,7 @@ class WorkerRole {
         parts_(make_parts(role.config)),
         dataset_(open_training(role.config)),
         loop_(pumped() ? Duration::zero() : role.config.spin),
-        member_(role, "worker", "",
+        member_(line_options(role, "worker"),
                 {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
                  [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }}) {
     if (!evaluates()) return;

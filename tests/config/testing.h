@@ -1,4 +1,5 @@
-// What the tests of config/ and cli/ share: a folder of files that goes away, and the sentence of an error.
+// What the tests of config/ and cli/ share: a folder of files that goes away, and the sentence of
+// an error.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -6,11 +6,11 @@
 
 #include "base/buffer.h"
 #include "exchange/codec.h"
-#include "exchange/parsed.h"
 #include "exchange/ps/server_core.h"
 #include "exchange/row_deal.h"
 #include "fuzz/fuzz_target.h"
-#include "net/hello.h"
+#include "session/hello.h"
+#include "session/message.h"
 
 namespace paceline {
 namespace {

@@ -1,6 +1,7 @@
 // Promises of every link about its end.
-#include "net/hello.h"
 #include "net/link_harness.h"
+#include "net/refuse.h"
+#include "session/hello.h"
 
 namespace paceline {
 namespace {

@@ -4,8 +4,8 @@
 #include <csignal>
 #include <thread>
 
-#include "net/hello.h"
 #include "net/raw_peer.h"
+#include "session/hello.h"
 #include "system/run_fixture.h"
 
 namespace paceline {

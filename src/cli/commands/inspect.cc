@@ -9,10 +9,10 @@
 #include "cli/checkpoints.h"
 #include "cli/commands/commands.h"
 #include "cli/format.h"
+#include "cli/summary.h"
 #include "config/recipe.h"
 #include "config/resolve.h"
 #include "config/settings.h"
-#include "cli/summary.h"
 
 namespace paceline {
 namespace {

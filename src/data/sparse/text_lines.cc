@@ -8,8 +8,8 @@
 #include <span>
 
 #include "base/error.h"
-#include "data/gzip.h"
 #include "base/file/mapped_file.h"
+#include "data/gzip.h"
 #include "data/zstd.h"
 
 namespace paceline {

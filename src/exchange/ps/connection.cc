@@ -3,23 +3,23 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "exchange/parsed.h"
-#include "net/hello.h"
 #include "net/socket.h"
+#include "session/hello.h"
+#include "session/message.h"
 
 namespace paceline {
 
 PsConnection::PsConnection(Loop& loop, PsAddress address, Events events, TimePoint deadline)
     : loop_(loop), address_(std::move(address)), events_(std::move(events)) {
   LinkOptions options;
-  options.run = address_.run;
+  options.run = address_.self.run;
   options.short_cut = true;
   for (const wire::ServerAt& server : address_.servers) {
     links_.push_back(connect(loop_, Address::parse(server.address()), options, *this, deadline));
     FrameHeader hello;
     hello.type = kHelloType;
     hello.incarnation = address_.incarnation;
-    links_.back()->send(hello, encode_hello({address_.role, address_.digest}));
+    links_.back()->send(hello, encode_hello({address_.self.role, address_.self.digest}));
   }
   const TimePoint began = Clock::now();
   if (!wait([this] { return welcomed_.size() == links_.size(); }, deadline)) {
@@ -28,7 +28,7 @@ PsConnection::PsConnection(Loop& loop, PsAddress address, Events events, TimePoi
       if (!welcomed_.contains(server)) silent.insert(server);
     }
     throw CommError("{} has waited {} for {} to answer its hello: raise --deadline if it is slow",
-                    address_.name, format_duration(Clock::now() - began), names_of(silent));
+                    address_.self.name, format_duration(Clock::now() - began), names_of(silent));
   }
 }
 
@@ -68,7 +68,7 @@ void PsConnection::send(std::uint32_t server, FrameHeader header, std::string_vi
 
 bool PsConnection::wait(const std::function<bool()>& done, TimePoint deadline) {
   const bool held = loop_.run_until([&] { return lost_ || done(); }, deadline);
-  if (lost_) throw ServerLost("{}: {}", address_.name, *lost_);
+  if (lost_) throw ServerLost("{}: {}", address_.self.name, *lost_);
   return held;
 }
 

@@ -10,28 +10,18 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "exchange/chunks.h"
-#include "exchange/protocol.pb.h"
 #include "net/link.h"
 #include "net/loop.h"
+#include "session/identity.h"
+#include "session/protocol.pb.h"
 
 namespace paceline {
 
 struct PsAddress {
   std::vector<wire::ServerAt> servers;  // by index
-  std::uint64_t run = 0;
-  std::string digest;  // of the configuration
-  std::string role;    // who connects: "worker"
-  std::string name;    // "worker1": in messages
+  Identity self;                        // who connects
   std::uint32_t incarnation = 0;
-};
-
-// The link to a server has ended. When that is because the server has, the chief's own line to it
-// ends just then: whoever catches this gives the chief the first word.
-class ServerLost : public CommError {
- public:
-  using CommError::CommError;
 };
 
 class PsConnection final : private LinkHandler {

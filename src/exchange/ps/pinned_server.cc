@@ -1,9 +1,10 @@
 #include "exchange/ps/pinned_server.h"
 
 #include "base/error.h"
-#include "exchange/parsed.h"
-#include "exchange/protocol.pb.h"
-#include "net/hello.h"
+#include "net/refuse.h"
+#include "session/hello.h"
+#include "session/message.h"
+#include "session/protocol.pb.h"
 
 namespace paceline {
 

@@ -5,7 +5,7 @@
 namespace paceline {
 
 PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration deadline)
-    : loop_(loop), map_(map), name_(address.name), chunks_(map.chunks()) {
+    : loop_(loop), map_(map), name_(address.self.name), chunks_(map.chunks()) {
   PsConnection::Events events;
   events.server_of = [this](std::uint32_t chunk) { return map_.server_of(chunk); };
   events.place = [this](const wire::Params& params, const FrameHeader& header) {

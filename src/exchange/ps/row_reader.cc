@@ -10,7 +10,7 @@ namespace paceline {
 RowReader::RowReader(Loop& loop, const RowDeal& deal, PsAddress address, Duration deadline)
     : loop_(loop),
       deal_(deal),
-      name_(address.name),
+      name_(address.self.name),
       arriving_(deal.servers()),
       answers_(deal.servers()),
       answered_(deal.servers()) {

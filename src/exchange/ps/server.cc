@@ -6,8 +6,9 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "exchange/codec.h"
-#include "exchange/parsed.h"
-#include "net/hello.h"
+#include "net/refuse.h"
+#include "session/hello.h"
+#include "session/message.h"
 
 namespace paceline {
 

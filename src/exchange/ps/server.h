@@ -14,13 +14,9 @@
 #include "exchange/ps/server_core.h"
 #include "net/link.h"
 #include "net/loop.h"
+#include "session/message.h"
 
 namespace paceline {
-
-struct ChiefWord {  // a message for the chief
-  wire::Type type;
-  std::string meta;
-};
 
 class PsServer {
  public:

@@ -23,7 +23,7 @@
 #include "data/share.h"
 #include "exchange/options.h"
 #include "exchange/plan.h"
-#include "exchange/protocol.pb.h"
+#include "session/protocol.pb.h"
 
 namespace paceline {
 

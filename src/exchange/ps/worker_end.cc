@@ -1,8 +1,8 @@
 #include "exchange/ps/worker_end.h"
 
 #include "base/error.h"
-#include "exchange/parsed.h"
 #include "optim/sum.h"
+#include "session/message.h"
 
 namespace paceline {
 namespace {

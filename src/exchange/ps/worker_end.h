@@ -2,7 +2,7 @@
 // waiting with words for people, and the chief's messages.
 //
 // No wait ends by itself: a server may have good reasons to be slow. The chief sees whether anybody
-// gets on, and ends what hangs (cluster/progress_watch.h); then abort() ends the waits.
+// gets on, and ends what hangs (session/progress_watch.h); then abort() ends the waits.
 //
 // The training thread calls the Exchange methods and, inside them, runs the loop that
 // drives the links: no hand-over between threads on the way of a gradient. Where there is much to
@@ -23,8 +23,8 @@
 #include "exchange/options.h"
 #include "exchange/ps/connection.h"
 #include "exchange/ps/pump.h"
-#include "exchange/ps/server.h"
 #include "exchange/ps/worker_core.h"
+#include "session/message.h"
 
 namespace paceline {
 

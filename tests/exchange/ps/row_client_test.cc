@@ -191,7 +191,7 @@ class RowCluster {
   }
 
   PsAddress address(const std::string& role, std::uint32_t incarnation) const {
-    PsAddress address{{}, kRun, "digest", role, role + std::to_string(incarnation), incarnation};
+    PsAddress address{{}, {kRun, "digest", role, role + std::to_string(incarnation)}, incarnation};
     for (const auto& listener : listeners_) {
       wire::ServerAt& at = address.servers.emplace_back();
       at.set_name("server" + std::to_string(address.servers.size() - 1));

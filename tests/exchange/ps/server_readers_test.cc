@@ -5,8 +5,8 @@
 #include "exchange/ps/scripted_server.h"
 #include "exchange/ps/server.h"
 #include "exchange/ps/shard.h"
-#include "net/hello.h"
 #include "net/memory_link.h"
+#include "session/hello.h"
 
 namespace paceline {
 namespace {

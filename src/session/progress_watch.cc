@@ -1,4 +1,4 @@
-#include "cluster/progress_watch.h"
+#include "session/progress_watch.h"
 
 #include <algorithm>
 

@@ -1,15 +1,11 @@
 // The first words on a link: who speaks, of which run, in which version.
 //
-// The connecting side sends a Hello; the accepting side answers Welcome or Refused with a
-// sentence for people. The layout of the first eight header bytes and of Refused never
-// changes, so that a peer of any other version can print why it was turned away.
+// The connecting side sends a Hello; the accepting side answers Welcome, or Refused with a sentence
+// for people (net/refuse.h).
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
-
-#include "net/link.h"
 
 namespace paceline {
 
@@ -20,8 +16,5 @@ struct Hello {
 
 std::string encode_hello(const Hello& hello);
 Hello decode_hello(std::string_view meta);  // throws FrameError
-
-// Sends a Refused frame with `sentence` and closes once it is out.
-void refuse(Link& link, const std::string& sentence);
 
 }  // namespace paceline

@@ -1,4 +1,4 @@
-#include "net/hello.h"
+#include "session/hello.h"
 
 #include <gtest/gtest.h>
 

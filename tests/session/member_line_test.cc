@@ -1,4 +1,4 @@
-#include "train/member_line.h"
+#include "session/member_line.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "net/hello.h"
 #include "net/memory_link.h"
+#include "session/hello.h"
 
 namespace paceline {
 namespace {

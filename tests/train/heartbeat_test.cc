@@ -1,4 +1,4 @@
-#include "train/member.h"
+#include "train/heartbeat.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

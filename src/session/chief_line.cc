@@ -1,39 +1,39 @@
-#include "cluster/chief_line.h"
+#include "session/chief_line.h"
 
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/process.h"
 #include "base/units.h"
-#include "exchange/parsed.h"
-#include "net/hello.h"
 #include "net/socket.h"
+#include "session/hello.h"
+#include "session/message.h"
 
 namespace paceline {
 
 ChiefLine::ChiefLine(Loop& loop, const ChiefLineOptions& options, Events events)
     : loop_(loop), options_(options), events_(std::move(events)) {
   LinkOptions link_options;
-  link_options.run = options_.run;
+  link_options.run = options_.self.run;
   const TimePoint deadline = Clock::now() + options_.deadline;
   link_ = connect(loop_, Address::parse(options_.chief), link_options, *this, deadline);
   FrameHeader hello;
   hello.type = kHelloType;
-  link_->send(hello, encode_hello({options_.role, options_.digest}));
+  link_->send(hello, encode_hello({options_.self.role, options_.self.digest}));
   wire::Register message;
-  message.set_role(options_.role);
-  message.set_name(options_.name);
+  message.set_role(options_.self.role);
+  message.set_name(options_.self.name);
   message.set_address(options_.address);
   message.set_host(host_name());
   message.set_pid(::getpid());
   send(wire::REGISTER, message.SerializeAsString());
   const bool answered = loop_.run_until([this] { return incarnation_ != 0 || closed_; }, deadline);
-  if (closed_) throw CommError("{}: the chief turned it away: {}", options_.name, refusal_);
+  if (closed_) throw CommError("{}: the chief turned it away: {}", options_.self.name, refusal_);
   if (!answered) {
     throw CommError(
         "{} has waited {} for the chief at {} to answer. Is it running, and is it the "
         "chief of this run?",
-        options_.name, format_duration(options_.deadline), options_.chief);
+        options_.self.name, format_duration(options_.deadline), options_.chief);
   }
 }
 

@@ -1,10 +1,10 @@
-#include "train/member_line.h"
+#include "session/member_line.h"
 
 #include <map>
 
-#include "exchange/parsed.h"
-#include "net/hello.h"
-#include "train/phases.h"
+#include "net/refuse.h"
+#include "session/hello.h"
+#include "session/message.h"
 
 namespace paceline {
 namespace {
@@ -46,33 +46,6 @@ void MemberLine::received(Link&, const FrameHeader& header, std::string_view met
 
 void MemberLine::closed(Link&, const std::string& reason) {
   events_.closed(*this, goodbye && !goodbye->empty() ? *goodbye : reason);
-}
-
-nlohmann::json for_summary(const wire::Register& who, const wire::Heartbeat& figures) {
-  return {{"name", who.name()},
-          {"role", who.role()},
-          {"host", who.host()},
-          {"cpu_seconds", figures.cpu_seconds()},
-          {"peak_rss_bytes", figures.peak_rss_bytes()},
-          {"bytes_in", figures.bytes_in()},
-          {"bytes_out", figures.bytes_out()}};
-}
-
-nlohmann::json MemberLine::for_summary() const {
-  nlohmann::json entry = paceline::for_summary(who, figures);
-  if (!goodbye) entry["lost"] = true;  // the figures are those it told last
-  if (figures.training_cpu_seconds() > 0)
-    entry["training_cpu_seconds"] = figures.training_cpu_seconds();
-  if (who.role() != "worker") return entry;
-  if (figures.rows() > 0) entry["rows"] = figures.rows();
-  entry["examples"] = figures.examples();
-  entry["finish_seconds"] = finished;
-  for (int phase = 0; phase < figures.phase_seconds_size(); ++phase) {
-    const std::string name = kPhaseNames.at(static_cast<std::size_t>(phase));
-    entry["time"][name + "_seconds"] = figures.phase_seconds(phase);
-  }
-  entry["time"]["step_seconds"] = figures.step_seconds();
-  return entry;
 }
 
 void MemberLine::greet(std::string_view meta) {

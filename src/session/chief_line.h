@@ -11,18 +11,16 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "exchange/ps/server.h"
 #include "net/link.h"
 #include "net/loop.h"
+#include "session/identity.h"
+#include "session/message.h"
 
 namespace paceline {
 
 struct ChiefLineOptions {
   std::string chief;  // address
-  std::uint64_t run = 0;
-  std::string digest;   // of the configuration
-  std::string role;     // "worker"
-  std::string name;     // "worker1"
+  Identity self;
   std::string address;  // where a server listens; empty for others
   Duration heartbeat = std::chrono::milliseconds(500);
   Duration deadline = std::chrono::seconds(30);  // to register

@@ -1,4 +1,4 @@
-#include "train/member.h"
+#include "session/member.h"
 
 #include <unistd.h>
 
@@ -7,10 +7,8 @@
 #include <cstdlib>
 
 #include "base/error.h"
-#include "base/process.h"
 #include "base/signals.h"
-#include "exchange/parsed.h"
-#include "train/parts.h"
+#include "session/message.h"
 
 namespace paceline {
 namespace {
@@ -31,26 +29,6 @@ constexpr Duration kTimeToEnd = std::chrono::seconds(5);
 
 }  // namespace
 
-ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
-                              const std::string& address) {
-  ChiefLineOptions options;
-  options.chief = role.chief;
-  options.run = run_id(role.digest);
-  options.digest = role.digest;
-  options.role = kind;
-  options.name = role.name;
-  options.address = address;
-  options.heartbeat = role.config.heartbeat;
-  options.deadline = role.config.start_timeout;
-  options.silence = role.config.member_timeout;
-  return options;
-}
-
-PsAddress ps_address(const RoleContext& role, const std::string& kind,
-                     std::vector<wire::ServerAt> servers, std::uint32_t incarnation) {
-  return {std::move(servers), run_id(role.digest), role.digest, kind, role.name, incarnation};
-}
-
 ChiefWord stop_word(const Error& error) {
   wire::Stop stop;
   stop.set_reason(error.what());
@@ -59,45 +37,7 @@ ChiefWord stop_word(const Error& error) {
   return {wire::STOP, stop.SerializeAsString()};
 }
 
-wire::Heartbeat figures(const LinkCounters& counters) {
-  const Usage usage = usage_of_this_process();
-  wire::Heartbeat beat;
-  beat.set_cpu_seconds(usage.cpu_seconds);
-  beat.set_peak_rss_bytes(usage.peak_rss_bytes);
-  beat.set_bytes_in(counters.bytes_in);
-  beat.set_bytes_out(counters.bytes_out);
-  return beat;
-}
-
-void UnreadableFiles::tell(google::protobuf::RepeatedPtrField<std::string>& names) {
-  constexpr std::size_t kMost = 1000;
-  const auto files = dataset_.unreadable();
-  const std::size_t end = std::min(files.size(), told_ + kMost);
-  for (; told_ < end; ++told_) names.Add(std::string(files[told_]));
-}
-
-void add_figures(const LoopCounts& counts, wire::Heartbeat& beat) {
-  beat.set_examples(counts.examples);
-  for (std::size_t phase = 0; phase < kPhaseNames.size(); ++phase) {
-    beat.add_phase_seconds(counts.times.seconds(static_cast<Phase>(phase)));
-  }
-  beat.set_step_seconds(counts.times.median_step());
-  add_activity(counts.activity, beat);
-}
-
-void add_activity(const Activity& activity, wire::Heartbeat& beat) {
-  const Activity::State state = activity.state();
-  wire::Activity& added = *beat.add_activities();
-  added.set_thread(state.thread);
-  added.set_kind(static_cast<wire::Activity::Kind>(state.kind));
-  added.set_doing(state.doing);
-  added.set_done(state.done);
-  added.set_cpu_seconds(state.cpu_seconds);
-}
-
-Member::Member(const RoleContext& role, const std::string& kind, const std::string& address,
-               Events events)
-    : loop_(Duration::zero()) {
+Member::Member(const ChiefLineOptions& options, Events events) : loop_(Duration::zero()) {
   ChiefLine::Events line;
   line.told = [this, told = std::move(events.told)](wire::Type type, std::string_view meta) {
     if (!told(type, meta)) queue({type, std::string(meta)});
@@ -111,7 +51,7 @@ Member::Member(const RoleContext& role, const std::string& kind, const std::stri
     changed_.notify_all();
   };
   line.beat = std::move(events.beat);
-  line_ = std::make_unique<ChiefLine>(loop_, line_options(role, kind, address), std::move(line));
+  line_ = std::make_unique<ChiefLine>(loop_, options, std::move(line));
   thread_ = std::thread([this] {
     line_->start();
     loop_.run();

@@ -11,42 +11,15 @@
 #include <optional>
 #include <thread>
 
-#include "base/activity.h"
 #include "base/error.h"
-#include "cluster/chief_line.h"
-#include "exchange/ps/connection.h"
-#include "train/loop.h"
-#include "train/role.h"
+#include "session/chief_line.h"
+#include "session/identity.h"
+#include "session/message.h"
 
 namespace paceline {
 
-ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
-                              const std::string& address);
-
-// How a role reaches the servers.
-PsAddress ps_address(const RoleContext& role, const std::string& kind,
-                     std::vector<wire::ServerAt> servers, std::uint32_t incarnation);
-
 // Tells the chief that this role cannot go on, and why: the run ends.
 ChiefWord stop_word(const Error& error);
-
-// CPU, memory and the given bytes, as of now.
-wire::Heartbeat figures(const LinkCounters& counters);
-// And of what a worker computes.
-void add_figures(const LoopCounts& counts, wire::Heartbeat& beat);
-void add_activity(const Activity& activity, wire::Heartbeat& beat);
-
-// The files that a dataset could not read, for the heartbeats: each is told once, and so many at
-// a time that a heartbeat stays small.
-class UnreadableFiles {
- public:
-  explicit UnreadableFiles(const Dataset& dataset) : dataset_(dataset) {}
-  void tell(google::protobuf::RepeatedPtrField<std::string>& names);
-
- private:
-  const Dataset& dataset_;
-  std::size_t told_ = 0;
-};
 
 // The chief's line on a thread of its own. Messages are handed to `told` there, those it
 // does not take (returns false) wait for next(). Members are usable from any thread.
@@ -61,9 +34,7 @@ class Member {
     std::function<wire::Heartbeat()> beat;
     std::function<void(const std::string&)> lost;
   };
-  // `address` is where a server listens; empty for others.
-  Member(const RoleContext& role, const std::string& kind, const std::string& address,
-         Events events);
+  Member(const ChiefLineOptions& options, Events events);
   ~Member();
   Member(const Member&) = delete;
   Member& operator=(const Member&) = delete;

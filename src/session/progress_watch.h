@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "exchange/protocol.pb.h"
+#include "session/protocol.pb.h"
 
 namespace paceline {
 

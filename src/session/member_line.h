@@ -3,13 +3,12 @@
 
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
 #include "base/clock.h"
-#include "exchange/protocol.pb.h"
 #include "net/link.h"
+#include "session/protocol.pb.h"
 
 namespace paceline {
 
@@ -23,8 +22,6 @@ class MemberLine final : public LinkHandler {
   // `events` outlives the line.
   MemberLine(std::shared_ptr<Link> link, std::string digest, const Events& events)
       : link_(std::move(link)), digest_(std::move(digest)), events_(events) {}
-
-  nlohmann::json for_summary() const;
 
   Link& link() { return *link_; }
   const Link& link() const { return *link_; }
@@ -48,8 +45,5 @@ class MemberLine final : public LinkHandler {
   const Events& events_;
   bool greeted_ = false;
 };
-
-// A role's entry in summary.json.
-nlohmann::json for_summary(const wire::Register& who, const wire::Heartbeat& figures);
 
 }  // namespace paceline

@@ -1,11 +1,18 @@
-// Metadata of a message from a peer.
+// Messages between roles, as they travel: a type and its metadata.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "net/frame.h"
+#include "session/protocol.pb.h"
 
 namespace paceline {
+
+struct ChiefWord {  // to the chief, or from it
+  wire::Type type;
+  std::string meta;
+};
 
 // Throws FrameError: the link it came on is closed.
 template <typename Message>

@@ -1,0 +1,28 @@
+// Who a role is to the others: what it says when it connects.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.h"
+
+namespace paceline {
+
+struct Identity {
+  std::uint64_t run = 0;
+  std::string digest;  // of the configuration, which all roles share
+  std::string role;    // "worker"
+  std::string name;    // "worker1": in messages
+};
+
+// A run is known by the digest of its configuration, which names its run directory.
+std::uint64_t run_id(const std::string& config_digest);
+
+// The link to a server has ended. When that is because the server has, the chief's own line to it
+// ends just then: whoever catches this gives the chief the first word.
+class ServerLost : public CommError {
+ public:
+  using CommError::CommError;
+};
+
+}  // namespace paceline

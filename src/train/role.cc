@@ -1,0 +1,31 @@
+#include "train/role.h"
+
+#include <utility>
+
+namespace paceline {
+namespace {
+
+Identity identity_of(const RoleContext& role, const std::string& kind) {
+  return {run_id(role.digest), role.digest, kind, role.name};
+}
+
+}  // namespace
+
+ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
+                              const std::string& address) {
+  ChiefLineOptions options;
+  options.chief = role.chief;
+  options.self = identity_of(role, kind);
+  options.address = address;
+  options.heartbeat = role.config.heartbeat;
+  options.deadline = role.config.start_timeout;
+  options.silence = role.config.member_timeout;
+  return options;
+}
+
+PsAddress ps_address(const RoleContext& role, const std::string& kind,
+                     std::vector<wire::ServerAt> servers, std::uint32_t incarnation) {
+  return {std::move(servers), identity_of(role, kind), incarnation};
+}
+
+}  // namespace paceline
