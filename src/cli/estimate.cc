@@ -11,22 +11,23 @@
 #include "cli/checkpoints.h"
 #include "data/sparse/rows_dataset.h"
 #include "train/memory.h"
-#include "train/parts.h"
 #include "train/row_traffic.h"
+#include "train/workload.h"
 
 namespace paceline {
 namespace {
 
 // The tensors, and what each costs a worker per step on the wire: pushed and pulled, or summed
 // over a ring, or as factors when these are cheaper. Of rows by key it is for others to say.
-nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts) {
-  nlohmann::json tensors = describe_tensors(parts.model->layout());
+nlohmann::json describe_exchange(const RunConfig& config, const Workload& workload) {
+  nlohmann::json tensors = describe_tensors(workload.model->layout());
   const bool ring = config.exchange == ExchangeKind::kAllReduce;
   const auto workers = static_cast<double>(config.workers);
-  const auto matrices = parts.model->matrices();
-  const auto factored = choose_factored(matrices, parts.grid.batch, config.workers, config.factors);
+  const auto matrices = workload.model->matrices();
+  const auto factored =
+      choose_factored(matrices, workload.grid.batch, config.workers, config.factors);
   for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const Tensor& described = parts.model->layout().tensors[i];
+    const Tensor& described = workload.model->layout().tensors[i];
     const auto is_this = [&](const Matrix& matrix) { return matrix.floats == described.floats; };
     nlohmann::json& tensor = tensors[i];
     double bytes = tensor["bytes"];
@@ -39,7 +40,7 @@ nlohmann::json describe_exchange(const RunConfig& config, const RunParts& parts)
     const auto matrix = std::find_if(matrices.begin(), matrices.end(), is_this);
     if (ring && matrix != matrices.end()) {
       const FactorCost cost =
-          cost_of(*matrix, parts.grid.batch, config.workers, config.factors.link_gbit);
+          cost_of(*matrix, workload.grid.batch, config.workers, config.factors.link_gbit);
       const bool chosen = std::any_of(factored.begin(), factored.end(), is_this);
       tensor["as"] = chosen ? "factors" : "matrix";
       tensor["matrix_seconds"] = cost.dense_seconds;
@@ -85,16 +86,16 @@ nlohmann::json describe_roles(const std::vector<RoleMemory>& memory) {
 }
 
 // Only the rows travel that a share touches: the data tells how many these are.
-void add_row_traffic(const RunConfig& config, const RunParts& parts, nlohmann::json& estimate) {
+void add_row_traffic(const RunConfig& config, const Workload& workload, nlohmann::json& estimate) {
   if (lacks_rows(config.data)) {
     estimate.erase("step_bytes_per_worker");
-    const Share share{0, even_part(parts.grid.tiles(0), config.workers, 0)};
+    const Share share{0, even_part(workload.grid.tiles(0), config.workers, 0)};
     estimate["step_bytes_are"] =
         fmt::format("about {} for each row of the table that a worker's part of a step touches",
                     kKeyBytes + numbers_bytes(config, share));
     return;
   }
-  const RowTraffic traffic = estimate_row_traffic(config, parts);
+  const RowTraffic traffic = estimate_row_traffic(config, workload);
   estimate["step_rows_per_worker"] = std::llround(traffic.rows);
   estimate["step_bytes_per_worker"] = std::llround(traffic.bytes);
   estimate["step_bytes_are"] =
@@ -111,18 +112,19 @@ DatasetInfo unnamed_rows(const RunConfig& config) {
 
 nlohmann::json estimate_run(const RunConfig& config) {
   const bool unnamed = lacks_rows(config.data);
-  const RunParts parts = unnamed ? make_parts(config, unnamed_rows(config)) : make_parts(config);
-  check_batch(config, parts.data);
-  const auto memory = estimate_memory(config, parts);
-  nlohmann::json tensors = describe_exchange(config, parts);
+  const Workload workload =
+      unnamed ? make_workload(config, unnamed_rows(config)) : make_workload(config);
+  check_batch(config, workload.data);
+  const auto memory = estimate_memory(config, workload);
+  nlohmann::json tensors = describe_exchange(config, workload);
   std::uint64_t step_bytes = 0;
   for (const nlohmann::json& tensor : tensors) step_bytes += tensor.value("step_bytes", 0ULL);
   nlohmann::json estimate = {
-      {"model", config.model.name},          {"parameters", parts.chunks.floats()},
+      {"model", config.model.name},          {"parameters", workload.chunks.floats()},
       {"step_bytes_per_worker", step_bytes}, {"memory_bytes", total(memory)},
-      {"tensors", std::move(tensors)},       {"servers", describe_servers(parts.chunks)},
+      {"tensors", std::move(tensors)},       {"servers", describe_servers(workload.chunks)},
       {"roles", describe_roles(memory)}};
-  if (exchanges_rows(config)) add_row_traffic(config, parts, estimate);
+  if (exchanges_rows(config)) add_row_traffic(config, workload, estimate);
   if (unnamed) {
     estimate["unknown"] =
         fmt::format("how many examples and steps there are{}: name the data with --data-file",
@@ -132,10 +134,10 @@ nlohmann::json estimate_run(const RunConfig& config) {
     }
     return estimate;
   }
-  estimate["examples"] = parts.data.examples;
-  estimate["steps_per_epoch"] = parts.grid.steps_per_epoch();
-  estimate["tiles_per_step"] = parts.grid.tiles(0);
-  estimate["steps"] = parts.last_version;
+  estimate["examples"] = workload.data.examples;
+  estimate["steps_per_epoch"] = workload.grid.steps_per_epoch();
+  estimate["tiles_per_step"] = workload.grid.tiles(0);
+  estimate["steps"] = workload.last_version;
   return estimate;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/run_config.h"
+#include "infer/evaluate.h"
 #include "prepare/prepare.h"
 
 namespace paceline {
@@ -24,11 +25,8 @@ struct TrainOptions {
   bool ideal = false;
 };
 
-struct EvaluateOptions {
-  std::filesystem::path target;  // run directory or checkpoint
-  std::string data;              // empty: what the run was trained on
-  std::filesystem::path data_dir;
-  std::filesystem::path test_file;  // of sparse rows; empty: those of the run
+struct EvaluateCommand {
+  EvaluateOptions evaluate;
   bool json = false;
 };
 
@@ -106,7 +104,7 @@ struct RoleOptions {
 };
 
 using ParsedCommand =
-    std::variant<ShowText, TrainOptions, EvaluateOptions, PredictOptions, ExportOptions,
+    std::variant<ShowText, TrainOptions, EvaluateCommand, PredictOptions, ExportOptions,
                  InspectOptions, DataGetOptions, DataListOptions, DataCleanOptions,
                  PrepareReviewsOptions, BenchOptions, SettingsOptions, RoleOptions>;
 

@@ -94,7 +94,7 @@ const ChiefCore::Actions& ChiefCore::registered(Role role, const std::string& na
   } else if (role == Role::kWorker && !stopping_ && !finished_) {
     actions_.push_back(Notice{name + " joins"});
     if (options_.mode == Mode::kSync) {
-      start_replan({});
+      start_reassignment({});
     } else {
       begin(members_.at(incarnation), watermark_, {});
       lease_to(incarnation);
@@ -126,9 +126,9 @@ const ChiefCore::Actions& ChiefCore::ready(std::uint32_t server) {
   ready_servers_.insert(server);
   if (started_ || ready_servers_.size() < options_.servers) return actions_;
   started_ = true;
-  const wire::Plan plan = make_plan(options_.version);
+  const wire::Assignment assignment = make_assignment(options_.version);
   for (auto& [incarnation, member] : members_) {
-    if (member.live && member.role != Role::kServer) begin(member, options_.version, plan);
+    if (member.live && member.role != Role::kServer) begin(member, options_.version, assignment);
   }
   if (options_.version >= options_.last_version) {
     finish();
@@ -138,11 +138,11 @@ const ChiefCore::Actions& ChiefCore::ready(std::uint32_t server) {
   return actions_;
 }
 
-void ChiefCore::begin(ClusterMember& member, std::uint64_t version, wire::Plan plan) {
+void ChiefCore::begin(ClusterMember& member, std::uint64_t version, wire::Assignment assignment) {
   wire::Begin begin;
   for (const wire::ServerAt& server : servers()) *begin.add_servers() = server;
   begin.set_version(version);
-  if (options_.mode == Mode::kSync) *begin.mutable_plan() = std::move(plan);
+  if (options_.mode == Mode::kSync) *begin.mutable_assignment() = std::move(assignment);
   member.begun = true;
   send(member.incarnation, begin);
 }
@@ -331,15 +331,15 @@ const ChiefCore::Actions& ChiefCore::scalars(std::uint32_t server, const wire::S
   auto& parts = scalars_[scalars.step()];
   parts[server] = scalars;
   if (parts.size() < options_.servers) return actions_;
-  wire::Verdict verdict;
-  verdict.set_step(scalars.step());
-  verdict.set_finite(true);
+  wire::Decision decision;
+  decision.set_step(scalars.step());
+  decision.set_finite(true);
   for (const auto& [from, part] : parts) {  // in the order of the servers: one rounding
-    verdict.set_sum_of_squares(verdict.sum_of_squares() + part.sum_of_squares());
-    verdict.set_finite(verdict.finite() && part.finite());
+    decision.set_sum_of_squares(decision.sum_of_squares() + part.sum_of_squares());
+    decision.set_finite(decision.finite() && part.finite());
   }
   scalars_.erase(scalars.step());
-  send_all(Role::kServer, verdict);
+  send_all(Role::kServer, decision);
   return actions_;
 }
 

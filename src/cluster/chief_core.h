@@ -1,4 +1,4 @@
-// The chief's protocol as a pure state machine: membership, plans, leases, watermark,
+// The chief's protocol as a pure state machine: membership, assignments, leases, watermark,
 // epochs. Messages in, actions out; no sockets, threads, clocks or files.
 //
 // Life of a run: members register; when all that are expected are there the servers are
@@ -7,15 +7,15 @@
 //
 // A lost worker (synchronous mode). Servers are told to accept nothing more from it
 // (FENCE) and say where they are; workers are asked which step they have not begun
-// (PREPARE) and begin nothing new. The new plan starts at the first step that nobody has
+// (PREPARE) and begin nothing new. The new assignment starts at the first step that nobody has
 // touched. Shares of the lost worker in steps that are begun but not complete everywhere
 // go, whole, to one survivor each.
 //
 // A ring has no servers; one of its workers keeps versions, and counts as one. When that worker is
 // lost, another is asked to KEEP what it holds: the last version, so that it is tested and saved.
 //
-// chief_plans.cc has the plans, chief_losses.cc lost members, chief_end.cc the ways a run ends,
-// chief_core.cc the rest.
+// chief_plans.cc has the assignments, chief_losses.cc lost members, chief_end.cc the ways a run
+// ends, chief_core.cc the rest.
 #pragma once
 
 #include <cstdint>
@@ -50,9 +50,9 @@ struct ClusterMember {
 
 // What the driver must do, in order.
 using ChiefMessage =
-    std::variant<wire::Registered, wire::Setup, wire::Begin, wire::Fence, wire::Prepare, wire::Plan,
-                 wire::Lease, wire::Verdict, wire::Pin, wire::Unpin, wire::Keep, wire::Evaluate,
-                 wire::Stop, wire::Goodbye>;
+    std::variant<wire::Registered, wire::Setup, wire::Begin, wire::Fence, wire::Prepare,
+                 wire::Assignment, wire::Lease, wire::Decision, wire::Pin, wire::Unpin, wire::Keep,
+                 wire::Evaluate, wire::Stop, wire::Goodbye>;
 struct SendToMember {
   std::uint32_t incarnation;
   ChiefMessage message;
@@ -143,7 +143,7 @@ class ChiefCore {
   std::string owners(std::uint64_t step, const std::vector<Range>& missing) const;
 
  private:
-  struct Replan {
+  struct Reassignment {
     std::uint32_t epoch = 0;
     std::set<std::uint32_t> dead;
     std::map<std::uint32_t, wire::Fenced> fenced;     // by server
@@ -162,15 +162,15 @@ class ChiefCore {
   void send_all(Role role, const ChiefMessage& message);
   std::vector<std::uint32_t> live(Role role) const;
   void begin_if_ready();
-  void begin(ClusterMember& member, std::uint64_t version, wire::Plan plan);
+  void begin(ClusterMember& member, std::uint64_t version, wire::Assignment assignment);
   void lost_worker(std::uint32_t worker, const std::string& reason);
   void lost_server(const std::string& reason);
   void ask_to_keep();
   void begin_with_heir(std::uint32_t keeper);
-  void start_replan(std::set<std::uint32_t> dead);
-  void finish_replan_if_ready();
+  void start_reassignment(std::set<std::uint32_t> dead);
+  void finish_reassignment_if_ready();
   std::vector<std::uint32_t> heirs() const;
-  wire::Plan make_plan(std::uint64_t start);
+  wire::Assignment make_assignment(std::uint64_t start);
   void lease_to(std::uint32_t worker);
   void lease_all();
   void cut_if_drained();
@@ -206,7 +206,7 @@ class ChiefCore {
   // sync
   ShareOwners owners_;
   std::uint32_t epoch_ = 0;
-  std::optional<Replan> replan_;
+  std::optional<Reassignment> reassignment_;
 
   // async
   LeaseBook leases_;

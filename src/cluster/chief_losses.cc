@@ -93,8 +93,8 @@ void ChiefCore::begin_with_heir(std::uint32_t keeper) {
 void ChiefCore::lost_worker(std::uint32_t worker, const std::string& reason) {
   if (!options_.elastic) return end_early(reason, ExitCode::kCommunication);
   if (options_.mode == Mode::kSync) {
-    start_replan({worker});  // also without survivors: all may be done already
-    replan_->reason = reason;
+    start_reassignment({worker});  // also without survivors: all may be done already
+    reassignment_->reason = reason;
     return;
   }
   if (live(Role::kWorker).empty()) {

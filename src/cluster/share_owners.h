@@ -1,4 +1,4 @@
-// Synchronous mode: who owes which share of a step. The plan in force says it, until the
+// Synchronous mode: who owes which share of a step. The assignment in force says it, until the
 // share of a lost worker changes hands.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "data/share.h"
-#include "exchange/plan.h"
+#include "exchange/assignment.h"
 
 namespace paceline {
 
@@ -16,18 +16,18 @@ class ShareOwners {
  public:
   struct Adopted {
     Share share;
-    std::uint32_t plan;  // epoch of the plan that cut it
+    std::uint32_t assignment;  // epoch of the assignment that cut it
   };
 
   explicit ShareOwners(const Grid& grid) : grid_(grid) {}
 
-  void add(Plan plan);
-  std::uint64_t last_start() const { return last_start_; }  // of the newest plan
-  std::size_t plans() const { return plans_.size(); }       // that are remembered
+  void add(Assignment assignment);
+  std::uint64_t last_start() const { return last_start_; }         // of the newest assignment
+  std::size_t assignments() const { return assignments_.size(); }  // that are remembered
 
   // Deals the shares of `dead` in `steps`, whole, to the heirs in turn; returns what each
-  // inherits. Steps before these are complete and forgotten, with the plans that held for them
-  // only.
+  // inherits. Steps before these are complete and forgotten, with the assignments that held for
+  // them only.
   std::map<std::uint32_t, std::vector<Adopted>> reassign(Range steps,
                                                          const std::set<std::uint32_t>& dead,
                                                          const std::vector<std::uint32_t>& heirs);
@@ -42,7 +42,7 @@ class ShareOwners {
   };
 
   Grid grid_;
-  PlanBook plans_;
+  AssignmentBook assignments_;
   std::uint64_t last_start_ = 0;
   std::vector<Inheritance> inherited_;
 };

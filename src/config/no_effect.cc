@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "base/error.h"
+#include "data/registry.h"
 
 namespace paceline {
 namespace {
@@ -63,7 +64,7 @@ void check_effects(const RunConfig& c, const NamedSettings& named) {
   refuse_unless(named, !trains_rows(c), {"spin"}, "--exchange ps or --transfer dense");
   refuse_unless(named, !exchanges_rows(c), {"worker-eval"}, "--transfer dense");
   check_row_by_row(c, named);
-  refuse_unless(named, c.exchange == ExchangeKind::kPs || c.data.name == "rows", {"transfer"},
+  refuse_unless(named, c.exchange == ExchangeKind::kPs || is_rows(c.data), {"transfer"},
                 "--exchange ps or --data rows");
   refuse_unless(named, c.exchange == ExchangeKind::kAllReduce, {"factors", "link-gbit"},
                 "--exchange allreduce");
@@ -85,16 +86,14 @@ void check_effects(const RunConfig& c, const NamedSettings& named) {
   refuse_unless(named, schedule == ScheduleKind::kStep, {"step-epochs", "step-factor"},
                 "--schedule step");
   refuse_unless(named, schedule == ScheduleKind::kCosine, {"final-rate"}, "--schedule cosine");
-  refuse_unless(named, c.data.name == "idx", {"data-classes"}, "--data idx");
-  const bool own_texts = c.data.name == "reviews" || c.data.name == "sentences";
-  refuse_unless(named, own_texts || c.data.name == "images" || c.data.name == "rows",
-                {"data-file", "test-file", "test-share"},
+  const Origin origin = dataset_kind(c.data.name).origin;
+  refuse_unless(named, origin == Origin::kOwnFolder, {"data-classes"}, "--data idx");
+  refuse_unless(named, origin == Origin::kOwnFiles, {"data-file", "test-file", "test-share"},
                 "--data images, --data reviews, --data rows or --data sentences");
-  refuse_unless(named, c.data.name == "rows", {"format", "labels", "bits", "max-bad", "cache-dir"},
+  refuse_unless(named, is_rows(c.data), {"format", "labels", "bits", "max-bad", "cache-dir"},
                 "--data rows");
-  refuse_unless(named, c.data.name == "images", {"image-size", "augment"}, "--data images");
-  refuse_unless(named, own_texts || c.data.name == "imdb",
-                {"vocabulary", "length", "cut", "balanced"},
+  refuse_unless(named, is_image_folder(c.data), {"image-size", "augment"}, "--data images");
+  refuse_unless(named, is_text(c.data), {"vocabulary", "length", "cut", "balanced"},
                 "--data imdb, --data reviews or --data sentences");
   const bool linear =
       c.model.name == "softmax" || c.model.name == "logistic" || c.model.name == "regression";
@@ -108,7 +107,7 @@ void check_effects(const RunConfig& c, const NamedSettings& named) {
   refuse_unless(named, c.model.name == "image-quality", {"train"}, "--model image-quality");
   refuse_unless(named, c.model.name == "sentiment" || c.model.name == "alexnet", {"dropout"},
                 "--model sentiment or --model alexnet");
-  refuse_unless(named, c.data.name == "synthetic",
+  refuse_unless(named, origin == Origin::kMadeUp,
                 {"synthetic-examples", "synthetic-test-examples", "synthetic-width",
                  "synthetic-image", "synthetic-classes", "synthetic-seed"},
                 "--data synthetic");

@@ -9,6 +9,7 @@
 #include "config/run_dir.h"
 #include "config/settings.h"
 #include "data/known_sets.h"
+#include "data/registry.h"
 
 namespace paceline {
 namespace {
@@ -59,7 +60,9 @@ NamedSettings named_by(const std::map<std::string, std::string>& flags) {
 // A file of prepared reviews knows how many words it has, and which of its rows are read together:
 // better than a recipe.
 void adopt_prepared(const std::map<std::string, std::string>& flags, RunConfig& config) {
-  if (config.data.name != "reviews" || flags.contains("resume")) return;
+  const DatasetKind& kind = dataset_kind(config.data.name);
+  const bool own_reviews = kind.examples == Examples::kTexts && kind.origin == Origin::kOwnFiles;
+  if (!own_reviews || flags.contains("resume")) return;
   const auto size = prepared_size(config.data.text);
   if (!size) return;
   if (!flags.contains("vocabulary")) config.data.text.vocabulary = size->vocabulary;
@@ -91,7 +94,7 @@ RunConfig resolve(const ConfigSources& sources, const Environment& environment, 
   }
   // Written down as it is now: a run that is resumed with more workers must not step further.
   // Of rows it is the batch, which cannot change.
-  if (config.reduction == Reduction::kSum && config.sum_factor == 0 && config.data.name != "rows") {
+  if (config.reduction == Reduction::kSum && config.sum_factor == 0 && !is_rows(config.data)) {
     config.sum_factor = static_cast<double>(config.workers);
   }
   validate(config, purpose);
@@ -100,12 +103,9 @@ RunConfig resolve(const ConfigSources& sources, const Environment& environment, 
 }
 
 void choose_data_dir(DataOptions& data, const Environment& environment) {
-  if (!data.dir.empty() || data.name == "idx") return;
+  if (!data.dir.empty() || dataset_kind(data.name).origin == Origin::kOwnFolder) return;
   data.dir = environment.cache_dir;
-  const auto fetched = known_set_names();
-  if (std::find(fetched.begin(), fetched.end(), data.name) != fetched.end()) {
-    require_data_dir(data.dir);
-  }
+  if (is_known_set(data.name)) require_data_dir(data.dir);
 }
 
 }  // namespace paceline

@@ -1,14 +1,16 @@
 #include "config/run_config.h"
 
+#include "data/registry.h"
+
 namespace paceline {
 
 bool exchanges_rows(const RunConfig& config) {
-  return config.data.name == "rows" && config.exchange == ExchangeKind::kPs &&
+  return is_rows(config.data) && config.exchange == ExchangeKind::kPs &&
          config.transfer == Transfer::kSparse;
 }
 
 bool trains_rows(const RunConfig& config) {
-  return config.data.name == "rows" && config.exchange == ExchangeKind::kLocal &&
+  return is_rows(config.data) && config.exchange == ExchangeKind::kLocal &&
          config.transfer == Transfer::kSparse;
 }
 

@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "data/loader.h"
-#include "data/open.h"
+#include "data/options.h"
 #include "data/order.h"
 #include "exchange/allreduce/factors.h"
 #include "exchange/options.h"

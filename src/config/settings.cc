@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "data/open.h"
+#include "data/registry.h"
 #include "model/registry.h"
 
 namespace paceline {

@@ -6,6 +6,7 @@
 #include "cluster/hosts.h"
 #include "config/resolve.h"
 #include "config/settings.h"
+#include "data/registry.h"
 #include "model/registry.h"
 
 namespace paceline {
@@ -53,27 +54,19 @@ void check_hosts(const RunConfig& c) {
 }
 
 void check_data(const RunConfig& c, Purpose purpose) {
-  if (c.data.name == "idx" && c.data.dir.empty()) {
-    throw ConfigError("--data idx needs --data-dir, the folder with the four IDX files");
+  const DatasetKind& kind = dataset_kind(c.data.name);
+  if (kind.origin == Origin::kOwnFolder && c.data.dir.empty()) {
+    throw ConfigError("--data {} needs --data-dir, {}", kind.name, kind.files);
   }
-  if (c.data.name == "images" && c.data.text.file.empty()) {
-    throw ConfigError(
-        "--data images needs --data-file, a folder with a folder of images per class");
+  const bool may_lack_files = is_rows(c.data) && purpose == Purpose::kEstimate;
+  if (kind.origin == Origin::kOwnFiles && c.data.text.file.empty() && !may_lack_files) {
+    throw ConfigError("--data {} needs --data-file, {}", kind.name, kind.files);
   }
-  if (lacks_rows(c.data) && purpose == Purpose::kRun) {
-    throw ConfigError("--data rows needs --data-file, text in LIBSVM's, Criteo's or VW's format");
-  }
-  if (c.data.name == "rows" && c.data.text.test_share == 0 && c.data.text.test_file.empty()) {
+  if (is_rows(c.data) && c.data.text.test_share == 0 && c.data.text.test_file.empty()) {
     throw ConfigError("--test-share 0 leaves nothing to test on: name a --test-file");
   }
   if (c.model.name == "logistic" && c.data.rows.format.target == RowTarget::kNumber) {
     throw ConfigError("--labels numbers is for --model regression: logistic learns two classes");
-  }
-  const bool own_texts = c.data.name == "reviews" || c.data.name == "sentences";
-  if (own_texts && c.data.text.file.empty()) {
-    throw ConfigError(
-        "--data {} needs --data-file, a file with {}", c.data.name,
-        c.data.name == "reviews" ? "LABEL<tab>TEXT lines" : "SENTENCE<tab>TRANSLATION lines");
   }
 }
 

@@ -1,5 +1,6 @@
 #include "data/known_sets.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -208,17 +209,25 @@ KnownSet fashion_mnist() {
            mirror("http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/")}};
 }
 
+constexpr std::pair<std::string_view, KnownSet (*)()> kSets[] = {
+    {"mnist", mnist}, {"fashion-mnist", fashion_mnist}, {"cifar10", cifar10}, {"imdb", imdb}};
+
 }  // namespace
 
 std::vector<std::string> known_set_names() {
-  return {"mnist", "fashion-mnist", "cifar10", "imdb"};
+  std::vector<std::string> names;
+  for (const auto& [name, make] : kSets) names.emplace_back(name);
+  return names;
+}
+
+bool is_known_set(std::string_view name) {
+  return std::ranges::any_of(kSets, [&](const auto& set) { return set.first == name; });
 }
 
 KnownSet known_set(std::string_view name) {
-  if (name == "mnist") return mnist();
-  if (name == "fashion-mnist") return fashion_mnist();
-  if (name == "cifar10") return cifar10();
-  if (name == "imdb") return imdb();
+  for (const auto& [known, make] : kSets) {
+    if (known == name) return make();
+  }
   throw ConfigError("'{}' is not a dataset that can be fetched ({}){}", name,
                     join(known_set_names(), ", "), did_you_mean(name, known_set_names()));
 }

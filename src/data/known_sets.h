@@ -27,6 +27,7 @@ inline constexpr std::array<std::string_view, 5> kCifarTrain = {
 inline constexpr std::string_view kCifarTest = "test_batch.bin";
 
 std::vector<std::string> known_set_names();
+bool is_known_set(std::string_view name);
 
 // Throws ConfigError with the names there are.
 KnownSet known_set(std::string_view name);

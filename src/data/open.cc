@@ -35,13 +35,7 @@ Range synthetic_numbers(const DataOptions& options, Split split) {
 
 // The folder of a set that was fetched, or of the user's own files.
 fs::path folder_of(const DataOptions& options) {
-  if (options.name == "idx") return options.dir;
-  const auto fetchable = known_set_names();
-  if (std::find(fetchable.begin(), fetchable.end(), options.name) == fetchable.end()) {
-    const std::vector<std::string> names = dataset_names();
-    throw ConfigError("'{}' is not a dataset ({}){}", options.name, join(names, ", "),
-                      did_you_mean(options.name, names));
-  }
+  if (dataset_kind(options.name).origin == Origin::kOwnFolder) return options.dir;
   const fs::path folder = options.dir / options.name;
   if (!is_complete(known_set(options.name), folder)) {
     throw DataError("{} is not in {}: run: paceline data get {}", options.name,
@@ -52,7 +46,7 @@ fs::path folder_of(const DataOptions& options) {
 
 TextOptions text_files(const DataOptions& options) {
   TextOptions text = options.text;
-  if (options.name == "imdb") {
+  if (dataset_kind(options.name).origin == Origin::kFetched) {
     const fs::path folder = folder_of(options);
     text.file = folder / kImdbTrain;
     text.test_file = folder / kImdbTest;
@@ -86,10 +80,11 @@ struct Files {
 Files files_of(const DataOptions& options, Split split) {
   const fs::path folder = folder_of(options);
   const bool train = split == Split::kTrain;
-  return {find_idx(folder, train ? kTrainImages : kTestImages),
-          find_idx(folder, train ? kTrainLabels : kTestLabels),
-          {.classes = options.name == "idx" ? options.classes : 10,
-           .limit = train ? options.limit : 0}};
+  return {
+      find_idx(folder, train ? kTrainImages : kTestImages),
+      find_idx(folder, train ? kTrainLabels : kTestLabels),
+      {.classes = dataset_kind(options.name).origin == Origin::kOwnFolder ? options.classes : 10,
+       .limit = train ? options.limit : 0}};
 }
 
 // A model made for the training images reads as many bytes of every test image.
@@ -102,16 +97,8 @@ void expect_same_width(const DataOptions& options, const DatasetInfo& test) {
 
 }  // namespace
 
-bool is_text(const DataOptions& options) {
-  return options.name == "reviews" || options.name == "sentences" || options.name == "imdb";
-}
-
-TextKind text_kind(const DataOptions& options) {
-  return options.name == "sentences" ? TextKind::kSentences : TextKind::kReviews;
-}
-
 bool lacks_rows(const DataOptions& options) {
-  return options.name == "rows" && options.text.file.empty();
+  return is_rows(options) && options.text.file.empty();
 }
 
 std::shared_ptr<const RowCache> open_rows(const DataOptions& options, Split split,
@@ -139,59 +126,117 @@ void write_classes(const DataOptions& options, const fs::path& folder) {
   write_atomically(folder / kClassNames, join(image_classes(options.text.file), "\n") + "\n");
 }
 
-std::vector<std::string> dataset_names() {
-  std::vector<std::string> names = known_set_names();
-  names.insert(names.end(), {"synthetic", "idx", "images", "reviews", "sentences", "rows"});
-  return names;
+// ---- the kinds ---------------------------------------------------------------------------
+
+namespace {
+
+std::unique_ptr<Dataset> open_made_up(const DataOptions& options, Split split, const fs::path&) {
+  return make_synthetic(options.synthetic, synthetic_numbers(options, split),
+                        full_name(options, split));
+}
+
+DatasetInfo estimate_made_up(const DataOptions& options, Split split) {
+  const auto& synthetic = options.synthetic;
+  return in_memory_info(full_name(options, split), synthetic_numbers(options, split).size(),
+                        width_of(synthetic), synthetic.classes, image_of(synthetic));
+}
+
+std::unique_ptr<Dataset> open_text_files(const DataOptions& options, Split split,
+                                         const fs::path& words) {
+  return open_texts(text_kind(options), text_files(options), split, options.limit,
+                    full_name(options, split), words);
+}
+
+DatasetInfo estimate_text_files(const DataOptions& options, Split split) {
+  return estimate_texts(text_kind(options), text_files(options), split, options.limit,
+                        full_name(options, split));
+}
+
+std::unique_ptr<Dataset> open_folder(const DataOptions& options, Split split, const fs::path&) {
+  return open_image_folder(image_folders(options), options.images, split, options.limit,
+                           full_name(options, split));
+}
+
+DatasetInfo estimate_folder(const DataOptions& options, Split split) {
+  return estimate_image_folder(image_folders(options), options.images, split, options.limit,
+                               full_name(options, split));
+}
+
+std::unique_ptr<Dataset> open_row_files(const DataOptions& options, Split split, const fs::path&) {
+  return make_rows_dataset(open_rows(options, split), split == Split::kTrain ? options.limit : 0,
+                           full_name(options, split));
+}
+
+DatasetInfo estimate_row_files(const DataOptions& options, Split split) {
+  return rows_info(*open_rows(options, split), split == Split::kTrain ? options.limit : 0,
+                   full_name(options, split));
+}
+
+std::unique_ptr<Dataset> open_cifar_files(const DataOptions& options, Split split,
+                                          const fs::path&) {
+  return open_cifar(folder_of(options), split, options.limit, full_name(options, split));
+}
+
+DatasetInfo estimate_cifar_files(const DataOptions& options, Split split) {
+  return estimate_cifar(folder_of(options), split, options.limit, full_name(options, split));
+}
+
+std::unique_ptr<Dataset> open_idx_files(const DataOptions& options, Split split, const fs::path&) {
+  const Files files = files_of(options, split);
+  auto dataset = open_idx(files.images, files.labels, full_name(options, split), files.options);
+  if (split == Split::kTest) expect_same_width(options, dataset->info());
+  return dataset;
+}
+
+DatasetInfo estimate_idx_files(const DataOptions& options, Split split) {
+  const Files files = files_of(options, split);
+  return estimate_idx(files.images, full_name(options, split), files.options);
+}
+
+constexpr DatasetKind kKinds[] = {
+    {"mnist", Examples::kImages, Origin::kFetched, "", open_idx_files, estimate_idx_files},
+    {"fashion-mnist", Examples::kImages, Origin::kFetched, "", open_idx_files, estimate_idx_files},
+    {"cifar10", Examples::kImages, Origin::kFetched, "", open_cifar_files, estimate_cifar_files},
+    {"imdb", Examples::kTexts, Origin::kFetched, "", open_text_files, estimate_text_files},
+    {"synthetic", Examples::kImages, Origin::kMadeUp, "", open_made_up, estimate_made_up},
+    {"idx", Examples::kImages, Origin::kOwnFolder, "the folder with the four IDX files",
+     open_idx_files, estimate_idx_files},
+    {"images", Examples::kImageFiles, Origin::kOwnFiles,
+     "a folder with a folder of images per class", open_folder, estimate_folder},
+    {"reviews", Examples::kTexts, Origin::kOwnFiles, "a file with LABEL<tab>TEXT lines",
+     open_text_files, estimate_text_files},
+    {"sentences", Examples::kSentences, Origin::kOwnFiles,
+     "a file with SENTENCE<tab>TRANSLATION lines", open_text_files, estimate_text_files},
+    {"rows", Examples::kRows, Origin::kOwnFiles, "text in LIBSVM's, Criteo's or VW's format",
+     open_row_files, estimate_row_files},
+};
+
+}  // namespace
+
+std::span<const DatasetKind> dataset_kinds() {
+  return kKinds;
 }
 
 std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split,
                                       const fs::path& words) {
   expect_no_pipes(options);
-  const std::string name = full_name(options, split);
-  if (options.name == "synthetic") {
-    return make_synthetic(options.synthetic, synthetic_numbers(options, split), name);
-  }
-  if (is_text(options)) {
-    return open_texts(text_kind(options), text_files(options), split, options.limit, name, words);
-  }
-  if (options.name == "images") {
-    return open_image_folder(image_folders(options), options.images, split, options.limit, name);
-  }
-  if (options.name == "rows") {
-    return make_rows_dataset(open_rows(options, split), split == Split::kTrain ? options.limit : 0,
-                             name);
-  }
-  if (options.name == "cifar10") return open_cifar(folder_of(options), split, options.limit, name);
-  const Files files = files_of(options, split);
-  auto dataset = open_idx(files.images, files.labels, name, files.options);
-  if (split == Split::kTest) expect_same_width(options, dataset->info());
-  return dataset;
+  return dataset_kind(options.name).open(options, split, words);
 }
 
 DatasetInfo estimate_dataset(const DataOptions& options, Split split) {
   expect_no_pipes(options);
-  const std::string name = full_name(options, split);
-  if (options.name == "synthetic") {
-    const auto& synthetic = options.synthetic;
-    return in_memory_info(name, synthetic_numbers(options, split).size(), width_of(synthetic),
-                          synthetic.classes, image_of(synthetic));
-  }
-  if (is_text(options)) {
-    return estimate_texts(text_kind(options), text_files(options), split, options.limit, name);
-  }
-  if (options.name == "images") {
-    return estimate_image_folder(image_folders(options), options.images, split, options.limit,
-                                 name);
-  }
-  if (options.name == "rows") {
-    return rows_info(*open_rows(options, split), split == Split::kTrain ? options.limit : 0, name);
-  }
-  if (options.name == "cifar10") {
-    return estimate_cifar(folder_of(options), split, options.limit, name);
-  }
-  const Files files = files_of(options, split);
-  return estimate_idx(files.images, name, files.options);
+  return dataset_kind(options.name).estimate(options, split);
+}
+
+std::unique_ptr<Dataset> open_input(const DataOptions& options, const fs::path& input,
+                                    const fs::path& run_dir) {
+  const DatasetKind& kind = dataset_kind(options.name);
+  if (kind.examples == Examples::kImageFiles) return open_image_files(input, options.images);
+  // Colour images come as image files: IDX files have one channel.
+  if (kind.open == open_cifar_files) return open_image_files(input, {.size = kCifarImage.width});
+  if (!is_text(options)) return open_idx_images(input);
+  return number_lines(text_kind(options), options.text, input,
+                      read_vocabularies(text_kind(options), run_dir));
 }
 
 }  // namespace paceline

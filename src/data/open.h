@@ -1,44 +1,15 @@
 // From the name of a dataset to its examples.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <string>
 
 #include "data/dataset.h"
-#include "data/image_folder.h"
+#include "data/options.h"
+#include "data/registry.h"
 #include "data/sparse/read_rows.h"
-#include "data/synthetic.h"
-#include "data/text.h"
 
 namespace paceline {
-
-struct RowOptions {
-  RowFormatOptions format;
-  std::uint64_t most_bad = 100;     // lines that may be left out
-  std::filesystem::path cache_dir;  // empty: in the folder of fetched sets
-};
-
-struct DataOptions {
-  std::string name = "mnist";  // see dataset_names()
-  // Where fetched sets are, each in a folder of its name; for "idx", the folder with the
-  // user's own four files, named as MNIST's are, plain or .gz.
-  std::filesystem::path dir;
-  std::uint64_t limit = 0;     // train on only so many examples; 0: all
-  std::int32_t classes = 10;   // of "idx", whose files do not say
-  SyntheticOptions synthetic;  // of "synthetic"
-  TextOptions text;            // of "reviews", "sentences" and "imdb"; its files are those of
-                               // "images", too, where they are folders
-  ImageOptions images;         // of "images"
-  RowOptions rows;             // of "rows", whose files are those of `text`
-};
-
-std::vector<std::string> dataset_names();
-
-// Whether its examples are texts, and which.
-bool is_text(const DataOptions& options);
-TextKind text_kind(const DataOptions& options);
 
 // The words by number that a run on texts learns with; needed to use what it has learned.
 void write_vocabularies(const DataOptions& options, const std::filesystem::path& folder);
@@ -62,5 +33,10 @@ std::unique_ptr<Dataset> open_dataset(const DataOptions& options, Split split,
 
 // The info that the opened dataset would have, from the headers of its files.
 DatasetInfo estimate_dataset(const DataOptions& options, Split split);
+
+// What a model that was trained on such data may be asked to label: images, or lines of text, by
+// the vocabularies in `run_dir`. Sparse rows are read line by line (infer/predict.h).
+std::unique_ptr<Dataset> open_input(const DataOptions& options, const std::filesystem::path& input,
+                                    const std::filesystem::path& run_dir);
 
 }  // namespace paceline

@@ -9,9 +9,9 @@
 #include "data/fetch.h"
 #include "data/known_sets.h"
 #include "lab/figures.h"
+#include "lab/measurements.h"
 #include "lab/report.h"
 #include "lab/runner.h"
-#include "lab/sides.h"
 
 namespace paceline {
 namespace {
@@ -84,13 +84,15 @@ void run_bench(std::span<const Figure> figures, const BenchRequest& request, std
 void run_bench(const BenchRequest& request, std::ostream& out, std::ostream& err) {
   Runner runner;
   const BenchPlaces places = places_of(request, err);
-  const Sides sides(places, runner);
-  std::vector<Figure> figures = make_figures(sides);
-  const HostSides hosts(places, runner);
-  for (Figure& figure : make_deep_figures(sides, hosts)) figures.push_back(std::move(figure));
-  for (Figure& figure : make_click_figures(sides)) figures.push_back(std::move(figure));
-  for (Figure& figure : make_click_ps_figures(sides, hosts)) figures.push_back(std::move(figure));
-  const ReviewSides reviews(places, runner);
+  const Measurements measurements(places, runner);
+  std::vector<Figure> figures = make_figures(measurements);
+  const HostMeasurements hosts(places, runner);
+  for (Figure& figure : make_deep_figures(measurements, hosts))
+    figures.push_back(std::move(figure));
+  for (Figure& figure : make_click_figures(measurements)) figures.push_back(std::move(figure));
+  for (Figure& figure : make_click_ps_figures(measurements, hosts))
+    figures.push_back(std::move(figure));
+  const ReviewMeasurements reviews(places, runner);
   for (Figure& figure : make_prepare_figures(reviews)) figures.push_back(std::move(figure));
   run_bench(figures, request, out, err);
 }

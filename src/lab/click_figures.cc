@@ -52,18 +52,18 @@ void as_good(const Sample& ours, const Sample& peer) {
 }
 
 // As the bare loop learns.
-Sides::ClickRun pass(const char* workers, bool one_core) {
+Measurements::ClickRun pass(const char* workers, bool one_core) {
   return {{"--epochs", "1", "--workers", workers, "--optimizer", "adagrad", "--rate", "0.1"},
           one_core,
           false};
 }
 
 // As well as we can.
-Sides::ClickRun passes(const char* count, bool fresh) {
+Measurements::ClickRun passes(const char* count, bool fresh) {
   return {{"--epochs", count, "--workers", "2"}, false, fresh};
 }
 
-Figure cache(const Sides& sides) {
+Figure cache(const Measurements& measurements) {
   return {.name = "clicks.cache",
           .what = "a pass over rows from the cache, one core, against a bare loop in memory",
           .comparison = Comparison::kAtLeast,
@@ -71,12 +71,13 @@ Figure cache(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kOursByPeer,
           .side_unit = "rows/s",
-          .ours = {"paceline", sides.clicks(pass("1", true), rows_per_second)},
-          .peer = {"bare", sides.program({"clicks_bench", {"bare"}, "rows_per_second", 1, true})},
+          .ours = {"paceline", measurements.clicks(pass("1", true), rows_per_second)},
+          .peer = {"bare",
+                   measurements.program({"clicks_bench", {"bare"}, "rows_per_second", 1, true})},
           .pairs = 5};
 }
 
-Figure cores(const Sides& sides) {
+Figure cores(const Measurements& measurements) {
   return {.name = "clicks.cores",
           .what = "a pass over rows from the cache, two cores against one",
           .comparison = Comparison::kAtLeast,
@@ -84,12 +85,12 @@ Figure cores(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kOursByPeer,
           .side_unit = "rows/s",
-          .ours = {"two", sides.clicks(pass("2", false), rows_per_second)},
-          .peer = {"one", sides.clicks(pass("1", true), rows_per_second)},
+          .ours = {"two", measurements.clicks(pass("2", false), rows_per_second)},
+          .peer = {"one", measurements.clicks(pass("1", true), rows_per_second)},
           .pairs = 5};
 }
 
-Figure vs_sgd(const Sides& sides, const Measure& sgd) {
+Figure vs_sgd(const Measurements& measurements, const Measure& sgd) {
   return {.name = "clicks.vs_sgd",
           .what = "a pass over rows from the cache, one core, against SGDClassifier in memory",
           .comparison = Comparison::kAtLeast,
@@ -97,12 +98,12 @@ Figure vs_sgd(const Sides& sides, const Measure& sgd) {
           .unit = "×",
           .relation = Relation::kOursByPeer,
           .side_unit = "rows/s",
-          .ours = {"paceline", sides.clicks(pass("1", true), rows_per_second)},
+          .ours = {"paceline", measurements.clicks(pass("1", true), rows_per_second)},
           .peer = {"sklearn", sgd},
           .pairs = 3};
 }
 
-Figure from_text(const Sides& sides, const std::string& name, const std::string& what,
+Figure from_text(const Measurements& measurements, const std::string& name, const std::string& what,
                  const Side& peer) {
   return {.name = "clicks." + name,
           .what = "from text to as good a model, all cores, against " + what,
@@ -111,13 +112,13 @@ Figure from_text(const Sides& sides, const std::string& name, const std::string&
           .unit = "×",
           .relation = Relation::kPeerByOurs,
           .side_unit = "s",
-          .ours = {"paceline", sides.clicks(passes("2", true), process_seconds)},
+          .ours = {"paceline", measurements.clicks(passes("2", true), process_seconds)},
           .peer = peer,
           .agree = as_good,
           .pairs = 3};
 }
 
-Figure quality(const Sides& sides) {
+Figure quality(const Measurements& measurements) {
   return {.name = "clicks.quality",
           .what = "test loss after at most 3 passes, against the model that made the labels",
           .comparison = Comparison::kAtMost,
@@ -125,22 +126,24 @@ Figure quality(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kOursAlone,
           .side_unit = "×",
-          .ours = {"paceline", sides.clicks(passes("3", false), loss_against_hidden)},
+          .ours = {"paceline", measurements.clicks(passes("3", false), loss_against_hidden)},
           .pairs = 3};
 }
 
 }  // namespace
 
-std::vector<Figure> make_click_figures(const Sides& sides) {
-  const Measure sgd = once(sides.on_clicks({"sgd_clicks.py", {}, "rows_per_second", 1, true}));
-  const Measure liblinear = once(sides.on_clicks({"liblinear_clicks.py", {}, "seconds", 1, true}));
-  return {cache(sides),
-          cores(sides),
-          vs_sgd(sides, sgd),
-          from_text(sides, "vs_sgd_text", "SGDClassifier",
+std::vector<Figure> make_click_figures(const Measurements& measurements) {
+  const Measure sgd =
+      once(measurements.on_clicks({"sgd_clicks.py", {}, "rows_per_second", 1, true}));
+  const Measure liblinear =
+      once(measurements.on_clicks({"liblinear_clicks.py", {}, "seconds", 1, true}));
+  return {cache(measurements),
+          cores(measurements),
+          vs_sgd(measurements, sgd),
+          from_text(measurements, "vs_sgd_text", "SGDClassifier",
                     {"sklearn", field_of(sgd, "seconds", "sgd_clicks.py")}),
-          from_text(sides, "vs_liblinear", "LIBLINEAR", {"liblinear", liblinear}),
-          quality(sides)};
+          from_text(measurements, "vs_liblinear", "LIBLINEAR", {"liblinear", liblinear}),
+          quality(measurements)};
 }
 
 }  // namespace paceline

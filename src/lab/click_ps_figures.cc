@@ -39,7 +39,7 @@ double bytes_per_row(const nlohmann::json& summary) {
   return (total(workers, "bytes_in") + total(workers, "bytes_out")) / total(workers, "rows");
 }
 
-Figure bytes_of_rows(const Sides& sides) {
+Figure bytes_of_rows(const Measurements& measurements) {
   return {.name = "clicks.bytes",
           .what = "bytes per row that a share touches, both ways, sync, batch 4096, two workers",
           .comparison = Comparison::kAtMost,
@@ -47,7 +47,7 @@ Figure bytes_of_rows(const Sides& sides) {
           .unit = "B",
           .relation = Relation::kOursAlone,
           .side_unit = "B",
-          .ours = {"paceline", sides.clicks({ps_words({"--mode", "sync"})}, bytes_per_row)},
+          .ours = {"paceline", measurements.clicks({ps_words({"--mode", "sync"})}, bytes_per_row)},
           .pairs = 1};
 }
 
@@ -61,10 +61,11 @@ double largest_by_mean(const nlohmann::json& summary) {
   return largest * static_cast<double>(servers.size()) / total(servers, "bytes_in");
 }
 
-Figure balance(const Sides& sides) {
-  Measure worst = sides.clicks({ps_words({"--servers", "2"})}, largest_by_mean);
+Figure balance(const Measurements& measurements) {
+  Measure worst = measurements.clicks({ps_words({"--servers", "2"})}, largest_by_mean);
   for (const char* servers : {"3", "4", "5", "6", "7", "8"}) {
-    worst = larger_of(worst, sides.clicks({ps_words({"--servers", servers})}, largest_by_mean));
+    worst =
+        larger_of(worst, measurements.clicks({ps_words({"--servers", servers})}, largest_by_mean));
   }
   return {.name = "clicks.balance",
           .what = "bytes of the server that gets most, against the mean, worst of 2 to 8 servers",
@@ -77,9 +78,9 @@ Figure balance(const Sides& sides) {
           .pairs = 1};
 }
 
-Figure through_server(const Sides& sides) {
+Figure through_server(const Measurements& measurements) {
   const auto side = [&](const char* where) {
-    return sides.program({"rows_bench", {where, "20000", "1000"}, "seconds_per_round", 1e6});
+    return measurements.program({"rows_bench", {where, "20000", "1000"}, "seconds_per_round", 1e6});
   };
   return {.name = "clicks.server",
           .what = "20,000 rows read and updated through a server on loopback, against in memory",
@@ -101,11 +102,11 @@ double peak_of_workers(const nlohmann::json& summary) {
   return peak / 1e6;
 }
 
-Figure memory_of_workers(const Sides& sides) {
+Figure memory_of_workers(const Measurements& measurements) {
   const auto side = [&](const char* bits) {
     // Long enough that every worker has seen all of the data, which are mapped.
-    return sides.clicks({ps_words({"--bits", bits, "--optimizer", "adagrad"}, "4")},
-                        peak_of_workers);
+    return measurements.clicks({ps_words({"--bits", bits, "--optimizer", "adagrad"}, "4")},
+                               peak_of_workers);
   };
   return {.name = "clicks.memory",
           .what = "peak memory of a worker, table of 2^28 weights against 2^26",
@@ -170,9 +171,9 @@ double ssp_bound(const nlohmann::json& summary, double bytes_per_second) {
   return 1e3 * std::max(step.compute, step.bytes / bytes_per_second);
 }
 
-Figure on_hosts(const Sides& sides, const HostSides& hosts, bool sync) {
-  const auto words = [sides, sync] {
-    std::vector<std::string> all = sides.click_words();
+Figure on_hosts(const Measurements& measurements, const HostMeasurements& hosts, bool sync) {
+  const auto words = [measurements, sync] {
+    std::vector<std::string> all = measurements.click_words();
     const auto more = ps_words(
         sync ? std::vector<std::string>{"--servers", "2", "--mode", "sync"}
              : std::vector<std::string>{"--servers", "2", "--mode", "ssp", "--staleness", "2"});
@@ -196,9 +197,11 @@ Figure on_hosts(const Sides& sides, const HostSides& hosts, bool sync) {
 
 }  // namespace
 
-std::vector<Figure> make_click_ps_figures(const Sides& sides, const HostSides& hosts) {
-  return {bytes_of_rows(sides), on_hosts(sides, hosts, true), on_hosts(sides, hosts, false),
-          balance(sides),       through_server(sides),        memory_of_workers(sides)};
+std::vector<Figure> make_click_ps_figures(const Measurements& measurements,
+                                          const HostMeasurements& hosts) {
+  return {bytes_of_rows(measurements),          on_hosts(measurements, hosts, true),
+          on_hosts(measurements, hosts, false), balance(measurements),
+          through_server(measurements),         memory_of_workers(measurements)};
 }
 
 }  // namespace paceline

@@ -11,9 +11,9 @@ namespace {
 
 constexpr double kAlexNetFloats = 61'100'840;
 
-Figure alexnet(const Sides& sides, const std::string& batch, double target) {
+Figure alexnet(const Measurements& measurements, const std::string& batch, double target) {
   const auto side = [&](const char* program) {
-    return sides.program({program, {"alexnet", batch, "5"}, "seconds_per_step", 1, true});
+    return measurements.program({program, {"alexnet", batch, "5"}, "seconds_per_step", 1, true});
   };
   return {
       .name = "deep.alexnet" + batch,
@@ -28,9 +28,9 @@ Figure alexnet(const Sides& sides, const std::string& batch, double target) {
       .pairs = 3};
 }
 
-Figure bf16(const Sides& sides) {
+Figure bf16(const Measurements& measurements) {
   const auto side = [&](const char* network) {
-    return sides.program({"deep_bench", {network, "32", "5"}, "seconds_per_step", 1, true});
+    return measurements.program({"deep_bench", {network, "32", "5"}, "seconds_per_step", 1, true});
   };
   return {.name = "deep.bf16",
           .what = "training step of AlexNet, batch 32, one core, products of 16 bits against 32",
@@ -47,8 +47,8 @@ Figure bf16(const Sides& sides) {
                             : "this processor has no instructions for bf16"};
 }
 
-Figure lstm(const Sides& sides, const std::string& name, const std::string& what, double target,
-            Side peer) {
+Figure lstm(const Measurements& measurements, const std::string& name, const std::string& what,
+            double target, Side peer) {
   return {
       .name = "deep." + name,
       .what = "LSTM, embedding 128, hidden 256, length 100, batch 32, one core, " + what,
@@ -57,29 +57,29 @@ Figure lstm(const Sides& sides, const std::string& name, const std::string& what
       .unit = "×",
       .relation = Relation::kPeerByOurs,
       .side_unit = "ms/step",
-      .ours = {"fused",
-               sides.program({"deep_bench", {"lstm", "32", "20"}, "seconds_per_step", 1e3, true})},
+      .ours = {"fused", measurements.program(
+                            {"deep_bench", {"lstm", "32", "20"}, "seconds_per_step", 1e3, true})},
       .peer = std::move(peer),
       .pairs = 5};
 }
 
-Figure lstm_vs_torch(const Sides& sides) {
+Figure lstm_vs_torch(const Measurements& measurements) {
   return lstm(
-      sides, "lstm_vs_torch", "against nn.LSTM", 1.15,
-      {"pytorch",
-       sides.program({"torch_deep.py", {"lstm", "32", "20"}, "seconds_per_step", 1e3, true})});
+      measurements, "lstm_vs_torch", "against nn.LSTM", 1.15,
+      {"pytorch", measurements.program(
+                      {"torch_deep.py", {"lstm", "32", "20"}, "seconds_per_step", 1e3, true})});
 }
 
-Figure lstm_fused_vs_step(const Sides& sides) {
+Figure lstm_fused_vs_step(const Measurements& measurements) {
   return lstm(
-      sides, "lstm_fused_vs_step", "against the same step by step", 1.4,
-      {"step",
-       sides.program({"deep_bench", {"lstm-step", "32", "20"}, "seconds_per_step", 1e3, true})});
+      measurements, "lstm_fused_vs_step", "against the same step by step", 1.4,
+      {"step", measurements.program(
+                   {"deep_bench", {"lstm-step", "32", "20"}, "seconds_per_step", 1e3, true})});
 }
 
-Figure translation(const Sides& sides) {
+Figure translation(const Measurements& measurements) {
   const auto side = [&](const char* program) {
-    return sides.program({program, {"translation", "64", "5"}, "seconds_per_step", 1, true});
+    return measurements.program({program, {"translation", "64", "5"}, "seconds_per_step", 1, true});
   };
   return {.name = "deep.translation",
           .what = "step of the small translation model, batch 64, one core, against PyTorch",
@@ -103,7 +103,7 @@ double step_of_ideal(const nlohmann::json& ideal) {
 }
 
 // The ceiling is measured with both cores busy: one alone runs faster than two.
-Figure two_workers(const Sides& sides) {
+Figure two_workers(const Measurements& measurements) {
   return {.name = "deep.two_workers",
           .what = "AlexNet on two workers, batch 64 each, against two that exchange nothing",
           .comparison = Comparison::kAtLeast,
@@ -111,14 +111,14 @@ Figure two_workers(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kPeerByOurs,
           .side_unit = "s/step",
-          .ours = {"paceline",
-                   sides.paceline({"train", "alexnet", "--exchange", "local", "--workers", "2",
-                                   "--batch", "128", "--synthetic-examples", "640", "--epochs", "1",
-                                   "--synthetic-test-examples", "2", "--json"},
-                                  step_of_run)},
-          .peer = {"ideal", sides.paceline({"train", "alexnet", "--ideal", "--workers", "2",
-                                            "--batch", "128", "--json"},
-                                           step_of_ideal, true)},
+          .ours = {"paceline", measurements.paceline(
+                                   {"train", "alexnet", "--exchange", "local", "--workers", "2",
+                                    "--batch", "128", "--synthetic-examples", "640", "--epochs",
+                                    "1", "--synthetic-test-examples", "2", "--json"},
+                                   step_of_run)},
+          .peer = {"ideal", measurements.paceline({"train", "alexnet", "--ideal", "--workers", "2",
+                                                   "--batch", "128", "--json"},
+                                                  step_of_ideal, true)},
           .pairs = 3};
 }
 
@@ -129,21 +129,22 @@ double peak_of_worker(const nlohmann::json& summary) {
   throw Error("the run had no worker0");
 }
 
-Figure memory(const Sides& sides) {
-  return {.name = "deep.memory",
-          .what = "peak memory of a worker, AlexNet, SGD, batch 64, against plain PyTorch",
-          .comparison = Comparison::kAtMost,
-          .target = 1.15,
-          .unit = "×",
-          .relation = Relation::kOursByPeer,
-          .side_unit = "MB",
-          .ours = {"paceline", sides.paceline({"train", "alexnet", "--workers", "1", "--batch",
-                                               "64", "--synthetic-examples", "64", "--epochs", "5",
-                                               "--synthetic-test-examples", "2", "--json"},
-                                              peak_of_worker)},
-          .peer = {"pytorch",
-                   sides.program({"torch_deep.py", {"alexnet", "64", "5"}, "peak_bytes", 1e-6})},
-          .pairs = 3};
+Figure memory(const Measurements& measurements) {
+  return {
+      .name = "deep.memory",
+      .what = "peak memory of a worker, AlexNet, SGD, batch 64, against plain PyTorch",
+      .comparison = Comparison::kAtMost,
+      .target = 1.15,
+      .unit = "×",
+      .relation = Relation::kOursByPeer,
+      .side_unit = "MB",
+      .ours = {"paceline", measurements.paceline({"train", "alexnet", "--workers", "1", "--batch",
+                                                  "64", "--synthetic-examples", "64", "--epochs",
+                                                  "5", "--synthetic-test-examples", "2", "--json"},
+                                                 peak_of_worker)},
+      .peer = {"pytorch",
+               measurements.program({"torch_deep.py", {"alexnet", "64", "5"}, "peak_bytes", 1e-6})},
+      .pairs = 3};
 }
 
 HostProbe ring(std::vector<std::string> more = {}) {
@@ -155,7 +156,7 @@ HostProbe ring(std::vector<std::string> more = {}) {
 }
 
 // With two hosts every one sends as much as there is, and receives as much.
-Figure allreduce_dense(const HostSides& hosts) {
+Figure allreduce_dense(const HostMeasurements& hosts) {
   return {.name = "hosts.allreduce_dense",
           .what = "sum of 244 MB over two hosts at 1 Gbit/s, against what the link carries",
           .comparison = Comparison::kAtMost,
@@ -170,7 +171,7 @@ Figure allreduce_dense(const HostSides& hosts) {
 
 // A worker pushes half of its gradient to the other host's server and pulls half of the
 // parameters from it, and the other does: each host sends as much as there is, as in a ring.
-Figure ps_dense(const HostSides& hosts) {
+Figure ps_dense(const HostMeasurements& hosts) {
   const double bytes = kAlexNetFloats * sizeof(float);
   return {
       .name = "hosts.ps_dense",
@@ -188,7 +189,7 @@ Figure ps_dense(const HostSides& hosts) {
       .pairs = 3};
 }
 
-Figure allreduce_bf16(const HostSides& hosts) {
+Figure allreduce_bf16(const HostMeasurements& hosts) {
   return {.name = "hosts.allreduce_bf16",
           .what = "that sum with 16 bits per number, against 32",
           .comparison = Comparison::kAtLeast,
@@ -206,11 +207,11 @@ struct HostRun {
   std::string what;
   double gbit;
   std::vector<std::string> words;  // for `paceline train alexnet`
-  bool halves = false;             // 16 bits per number on both sides
+  bool halves = false;             // 16 bits per number on both measurements
 };
 
 // Steps of AlexNet, batch 32 per host, against DDP's, which tests nothing in between: nor do we.
-Figure alexnet_on_hosts(const HostSides& hosts, const HostRun& run) {
+Figure alexnet_on_hosts(const HostMeasurements& hosts, const HostRun& run) {
   std::vector<std::string> words = {"alexnet", "--workers",
                                     "2",       "--batch",
                                     "64",      "--epochs",
@@ -251,16 +252,17 @@ Figure times_faster(Figure figure, double target) {
 
 }  // namespace
 
-std::vector<Figure> make_deep_figures(const Sides& sides, const HostSides& hosts) {
+std::vector<Figure> make_deep_figures(const Measurements& measurements,
+                                      const HostMeasurements& hosts) {
   return {
-      alexnet(sides, "32", 1.0),
-      alexnet(sides, "128", 1.07),
-      bf16(sides),
-      lstm_vs_torch(sides),
-      lstm_fused_vs_step(sides),
-      translation(sides),
-      two_workers(sides),
-      memory(sides),
+      alexnet(measurements, "32", 1.0),
+      alexnet(measurements, "128", 1.07),
+      bf16(measurements),
+      lstm_vs_torch(measurements),
+      lstm_fused_vs_step(measurements),
+      translation(measurements),
+      two_workers(measurements),
+      memory(measurements),
       allreduce_dense(hosts),
       ps_dense(hosts),
       allreduce_bf16(hosts),

@@ -13,7 +13,7 @@ namespace paceline {
 
 enum class Comparison { kAtLeast, kAtMost };
 
-// How what both sides measured becomes the value of the figure.
+// How what both measurements measured becomes the value of the figure.
 enum class Relation { kOursByPeer, kPeerByOurs, kOursMinusPeer, kOursAlone };
 
 struct Sample {
@@ -36,10 +36,10 @@ struct Figure {
   double target = 0;
   std::string unit;  // "×", "%", "µs/step"
   Relation relation = Relation::kOursByPeer;
-  std::string side_unit;  // of both sides
+  std::string side_unit;  // of both measurements
   Side ours;
   Side peer{};  // of kOursAlone: nobody
-  // Throws an Error when the two sides did not do the same work; may be empty.
+  // Throws an Error when the two measurements did not do the same work; may be empty.
   std::function<void(const Sample& ours, const Sample& peer)> agree{};
   int pairs = 9;             // of measurements
   std::string impossible{};  // why this machine cannot measure it; empty: it can

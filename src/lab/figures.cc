@@ -32,7 +32,7 @@ void same_losses(const Sample& ours, const Sample& peer) {
   const auto b = peer.report.at("losses").get<std::vector<double>>();
   const auto close = [](double x, double y) { return std::abs(x - y) <= 1e-4 * std::abs(y); };
   if (!std::equal(a.begin(), a.end(), b.begin(), b.end(), close)) {
-    throw Error("the losses of the two sides differ by more than 1e-4 of them");
+    throw Error("the losses of the two measurements differ by more than 1e-4 of them");
   }
 }
 
@@ -41,13 +41,15 @@ void same_accuracy(const Sample& ours, const Sample& peer) {
   const double a = number_in(ours.report, "test_accuracy", "paceline");
   const double b = number_in(peer.report, "accuracy", "the peer");
   if (std::abs(a - b) > 0.01) {
-    throw Error(fmt::format("the accuracies of the two sides differ: {:.4f} and {:.4f}", a, b));
+    throw Error(
+        fmt::format("the accuracies of the two measurements differ: {:.4f} and {:.4f}", a, b));
   }
 }
 
-Figure softmax(const Sides& sides, const std::string& batch, double target) {
+Figure softmax(const Measurements& measurements, const std::string& batch, double target) {
   const auto side = [&](const char* program) {
-    return sides.on_mnist({program, {batch, "1000", "0.1"}, "median_step_seconds", 1e6, true});
+    return measurements.on_mnist(
+        {program, {batch, "1000", "0.1"}, "median_step_seconds", 1e6, true});
   };
   return {.name = "softmax.batch" + batch,
           .what = "training step of softmax regression, one core, against libtorch",
@@ -61,7 +63,7 @@ Figure softmax(const Sides& sides, const std::string& batch, double target) {
           .agree = same_losses};
 }
 
-Figure mnist_accuracy(const Sides& sides) {
+Figure mnist_accuracy(const Measurements& measurements) {
   return {.name = "mnist.accuracy",
           .what = "test accuracy after 10 epochs, batch 100, two workers, one server, sync",
           .comparison = Comparison::kAtLeast,
@@ -69,12 +71,12 @@ Figure mnist_accuracy(const Sides& sides) {
           .unit = "%",
           .relation = Relation::kOursAlone,
           .side_unit = "%",
-          .ours = {"paceline", sides.training("sync", accuracy_percent)}};
+          .ours = {"paceline", measurements.training("sync", accuracy_percent)}};
 }
 
-Figure mnist_vs_ddp(const Sides& sides) {
+Figure mnist_vs_ddp(const Measurements& measurements) {
   const auto ddp = [&](std::vector<std::string> arguments) {
-    return sides.on_mnist({"ddp_mnist.py", std::move(arguments), "examples_per_second"});
+    return measurements.on_mnist({"ddp_mnist.py", std::move(arguments), "examples_per_second"});
   };
   return {.name = "mnist.vs_ddp",
           .what = "examples/s of that run against PyTorch DDP, pinned or not, what is faster",
@@ -83,26 +85,26 @@ Figure mnist_vs_ddp(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kOursByPeer,
           .side_unit = "examples/s",
-          .ours = {"paceline", sides.training("sync", examples_per_second)},
+          .ours = {"paceline", measurements.training("sync", examples_per_second)},
           .peer = {"ddp", larger_of(ddp({"100", "10", "0.5", "--pin"}), ddp({"100", "10", "0.5"}))},
           .agree = same_accuracy};
 }
 
-Figure mnist_vs_bare(const Sides& sides) {
-  return {
-      .name = "mnist.vs_bare",
-      .what = "step time of that run against bare sockets with the same messages",
-      .comparison = Comparison::kAtMost,
-      .target = 1.8,
-      .unit = "×",
-      .relation = Relation::kOursByPeer,
-      .side_unit = "µs/step",
-      .ours = {"paceline", sides.training("sync", step_microseconds)},
-      .peer = {"bare", sides.on_mnist({"bare_ps", {"100", "10", "0.5"}, "seconds_per_step", 1e6})},
-      .agree = same_accuracy};
+Figure mnist_vs_bare(const Measurements& measurements) {
+  return {.name = "mnist.vs_bare",
+          .what = "step time of that run against bare sockets with the same messages",
+          .comparison = Comparison::kAtMost,
+          .target = 1.8,
+          .unit = "×",
+          .relation = Relation::kOursByPeer,
+          .side_unit = "µs/step",
+          .ours = {"paceline", measurements.training("sync", step_microseconds)},
+          .peer = {"bare", measurements.on_mnist(
+                               {"bare_ps", {"100", "10", "0.5"}, "seconds_per_step", 1e6})},
+          .agree = same_accuracy};
 }
 
-Figure mnist_async(const Sides& sides) {
+Figure mnist_async(const Measurements& measurements) {
   return {.name = "mnist.async",
           .what = "examples/s of an asynchronous run against that run",
           .comparison = Comparison::kAtLeast,
@@ -110,13 +112,13 @@ Figure mnist_async(const Sides& sides) {
           .unit = "×",
           .relation = Relation::kOursByPeer,
           .side_unit = "examples/s",
-          .ours = {"async", sides.training("async", examples_per_second)},
-          .peer = {"sync", sides.training("sync", examples_per_second)}};
+          .ours = {"async", measurements.training("async", examples_per_second)},
+          .peer = {"sync", measurements.training("sync", examples_per_second)}};
 }
 
-Figure loopback_bulk(const Sides& sides) {
+Figure loopback_bulk(const Measurements& measurements) {
   const auto side = [&](const char* program) {
-    return sides.program({program, {"33554432", "20"}, "bytes_per_second", 1e-9});
+    return measurements.program({program, {"33554432", "20"}, "bytes_per_second", 1e-9});
   };
   return {.name = "loopback.bulk",
           .what = "push + pull of 32 MB with SGD applied, against a TCP echo",
@@ -129,9 +131,9 @@ Figure loopback_bulk(const Sides& sides) {
           .peer = {"echo", side("tcp_echo")}};
 }
 
-Figure loopback_small(const Sides& sides) {
+Figure loopback_small(const Measurements& measurements) {
   const auto side = [&](const char* program) {
-    return sides.program({program, {"32768", "20000"}, "seconds_per_round", 1e6});
+    return measurements.program({program, {"32768", "20000"}, "seconds_per_round", 1e6});
   };
   return {.name = "loopback.small",
           .what = "push + pull of 32 KB with SGD applied, against a TCP echo",
@@ -144,9 +146,9 @@ Figure loopback_small(const Sides& sides) {
           .peer = {"echo", side("tcp_echo")}};
 }
 
-Figure loop_overhead(const Sides& sides) {
-  const auto [loop, bare] = sides.both_on_mnist({"loop_bench", {"100", "6000"}, "", 1e6, true},
-                                                "loop_seconds", "bare_seconds");
+Figure loop_overhead(const Measurements& measurements) {
+  const auto [loop, bare] = measurements.both_on_mnist(
+      {"loop_bench", {"100", "6000"}, "", 1e6, true}, "loop_seconds", "bare_seconds");
   return {.name = "loop.overhead",
           .what = "what the training loop adds to the bare model call; local, one worker",
           .comparison = Comparison::kAtMost,
@@ -160,10 +162,12 @@ Figure loop_overhead(const Sides& sides) {
 
 }  // namespace
 
-std::vector<Figure> make_figures(const Sides& sides) {
-  return {softmax(sides, "10", 7), softmax(sides, "100", 1.9), mnist_accuracy(sides),
-          mnist_vs_ddp(sides),     mnist_vs_bare(sides),       mnist_async(sides),
-          loopback_bulk(sides),    loopback_small(sides),      loop_overhead(sides)};
+std::vector<Figure> make_figures(const Measurements& measurements) {
+  return {softmax(measurements, "10", 7), softmax(measurements, "100", 1.9),
+          mnist_accuracy(measurements),   mnist_vs_ddp(measurements),
+          mnist_vs_bare(measurements),    mnist_async(measurements),
+          loopback_bulk(measurements),    loopback_small(measurements),
+          loop_overhead(measurements)};
 }
 
 }  // namespace paceline

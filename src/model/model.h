@@ -16,6 +16,7 @@
 
 #include "base/range.h"
 #include "data/dataset.h"
+#include "model/metrics.h"
 
 namespace paceline {
 
@@ -29,32 +30,6 @@ struct Tensor {
 struct Layout {
   std::vector<Tensor> tensors;
   std::uint64_t size = 0;  // floats in all
-};
-
-// Sums over examples: adding two Losses gives the Loss of both batches.
-struct Loss {
-  double sum = 0;     // of the per-example losses
-  double weight = 0;  // what to divide by for a mean
-  std::uint64_t examples = 0;
-  std::uint64_t correct = 0;
-  struct {                    // with two classes: those of class 1
-    std::uint64_t right = 0;  // found and there
-    std::uint64_t found = 0;
-    std::uint64_t there = 0;
-  } positives{};
-  std::uint64_t predictions = 0;  // of which `correct` are right: one per example, or per word;
-                                  // none when numbers are predicted
-
-  Loss& operator+=(const Loss& other);
-  double mean() const { return weight > 0 ? sum / weight : 0; }
-  double accuracy() const {
-    return predictions > 0 ? static_cast<double>(correct) / static_cast<double>(predictions) : 0;
-  }
-  // The harmonic mean of precision and recall of class 1.
-  double f1() const {
-    const auto all = static_cast<double>(positives.found + positives.there);
-    return all > 0 ? 2 * static_cast<double>(positives.right) / all : 0;
-  }
 };
 
 // A weight whose gradient [out, in] is a sum over rows (of examples) of errors [out] times

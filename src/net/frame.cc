@@ -13,7 +13,7 @@ constexpr std::size_t kMagicAt = 0;
 constexpr std::size_t kVersionAt = 4;
 constexpr std::size_t kTypeAt = 6;
 constexpr std::size_t kRunAt = 8;
-constexpr std::size_t kPlanEpochAt = 16;
+constexpr std::size_t kAssignmentEpochAt = 16;
 constexpr std::size_t kIncarnationAt = 20;
 constexpr std::size_t kBaseVersionAt = 24;
 constexpr std::size_t kPayloadBytesAt = 32;
@@ -120,7 +120,7 @@ void encode(const FrameHeader& header, std::span<std::byte, kHeaderBytes> out) {
   put(out, kVersionAt, kProtocolVersion);
   put(out, kTypeAt, header.type);
   put(out, kRunAt, header.run);
-  put(out, kPlanEpochAt, header.plan_epoch);
+  put(out, kAssignmentEpochAt, header.assignment_epoch);
   put(out, kIncarnationAt, header.incarnation);
   put(out, kBaseVersionAt, header.base_version);
   put(out, kPayloadBytesAt, header.payload_bytes);
@@ -152,7 +152,7 @@ FrameHeader decode(std::span<const std::byte, kHeaderBytes> bytes, const FrameLi
   FrameHeader header;
   header.type = get<std::uint16_t>(bytes, kTypeAt);
   header.run = get<std::uint64_t>(bytes, kRunAt);
-  header.plan_epoch = get<std::uint32_t>(bytes, kPlanEpochAt);
+  header.assignment_epoch = get<std::uint32_t>(bytes, kAssignmentEpochAt);
   header.incarnation = get<std::uint32_t>(bytes, kIncarnationAt);
   header.base_version = get<std::uint64_t>(bytes, kBaseVersionAt);
   header.payload_bytes = get<std::uint64_t>(bytes, kPayloadBytesAt);

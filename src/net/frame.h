@@ -36,10 +36,10 @@ enum class Codec : std::uint8_t {
 
 struct FrameHeader {
   std::uint16_t type = 0;
-  std::uint64_t run = 0;           // run id: frames of another run are refused
-  std::uint32_t plan_epoch = 0;    // the sender's plan
-  std::uint32_t incarnation = 0;   // the sender's registration with the chief
-  std::uint64_t base_version = 0;  // version the payload was computed from, or is
+  std::uint64_t run = 0;               // run id: frames of another run are refused
+  std::uint32_t assignment_epoch = 0;  // the sender's assignment
+  std::uint32_t incarnation = 0;       // the sender's registration with the chief
+  std::uint64_t base_version = 0;      // version the payload was computed from, or is
   Codec codec = Codec::kRaw;
   std::uint32_t meta_bytes = 0;
   std::uint64_t payload_bytes = 0;

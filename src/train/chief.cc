@@ -47,9 +47,9 @@ struct TypeOf {
   wire::Type operator()(const wire::Begin&) const { return wire::BEGIN; }
   wire::Type operator()(const wire::Fence&) const { return wire::FENCE; }
   wire::Type operator()(const wire::Prepare&) const { return wire::PREPARE; }
-  wire::Type operator()(const wire::Plan&) const { return wire::PLAN; }
+  wire::Type operator()(const wire::Assignment&) const { return wire::ASSIGNMENT; }
   wire::Type operator()(const wire::Lease&) const { return wire::LEASE; }
-  wire::Type operator()(const wire::Verdict&) const { return wire::VERDICT; }
+  wire::Type operator()(const wire::Decision&) const { return wire::DECISION; }
   wire::Type operator()(const wire::Pin&) const { return wire::PIN; }
   wire::Type operator()(const wire::Unpin&) const { return wire::UNPIN; }
   wire::Type operator()(const wire::Keep&) const { return wire::KEEP; }
@@ -62,26 +62,26 @@ struct TypeOf {
 
 Chief::Chief(const RoleContext& role, const Address& address)
     : role_(role),
-      parts_(make_parts(role.config)),
-      saved_as_(checkpoint_info(role.config, parts_, 0)),
+      workload_(make_workload(role.config)),
+      saved_as_(checkpoint_info(role.config, workload_, 0)),
       loop_(Duration::zero()),
-      journal_(role.config, parts_.grid, role.status_fd),
+      record_(role.config, workload_.grid, role.status_fd),
       watch_(role.config.deadline, Clock::now()) {
   const RunConfig& config = role_.config;
   ChiefCore::Options options;
   options.mode = config.mode;
-  options.grid = parts_.grid;
+  options.grid = workload_.grid;
   options.servers = server_count(config);
   options.elastic = config.exchange != ExchangeKind::kAllReduce;
   options.workers = static_cast<std::uint32_t>(config.workers);
-  options.last_version = parts_.last_version;
+  options.last_version = workload_.last_version;
   options.lease_block = config.lease_block;
   options.checkpoint_every = config.checkpoint_every;
   if (!config.resume.empty()) {
     options.checkpoint = find_checkpoint(config.resume);
     const CheckpointReader reader(options.checkpoint);
     options.version = reader.info().version;
-    journal_.resumed(options.checkpoint, options.version);
+    record_.resumed(options.checkpoint, options.version);
     for (const Range& range : reader.info().applied) {
       for (std::uint64_t step = range.begin; step < range.end; ++step) options.applied.add(step);
     }
@@ -113,10 +113,10 @@ Chief::~Chief() {
 }
 
 void Chief::run() {
-  journal_.address(listener_->address().text());
+  record_.address(listener_->address().text());
   opened_ = progressed_ = looked_ = Clock::now();
   checks_ = loop_.every(role_.config.heartbeat, [this] {
-    journal_.flush();
+    record_.flush();
     look_after_members();
     if (ended_) return;
     drop_stuck_members();
@@ -127,7 +127,7 @@ void Chief::run() {
   if (own_failure_) std::rethrow_exception(own_failure_);
   const std::string error = ended_->interrupted ? "interrupted" : ended_->error;
   try {
-    if (core_->started()) journal_.summary(core_->examples_done(), figures_by_role(), error);
+    if (core_->started()) record_.summary(core_->examples_done(), figures_by_role(), error);
   } catch (const DataError& failure) {
     if (ended_->error.empty()) throw;
     spdlog::error("{}", failure.what());  // what the run failed with says more
@@ -139,11 +139,11 @@ void Chief::run() {
 void Chief::interrupt() {
   loop_.post([this] {
     if (ended_) return loop_.stop();  // nobody needs to be waited for
-    journal_.stopping();
+    record_.stopping();
     carry_out(core_->stop("interrupted"));
     still_stopping_ = loop_.after(kSilentStop, [this] {
       if (ended_) return;
-      journal_.notice(
+      record_.notice(
           fmt::format("stopping: waiting for {}. Ctrl-C again ends the run without saving",
                       core_->waited_for()));
     });
@@ -185,7 +185,7 @@ void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
     const bool before = core_->started();
     const auto& actions = core_->ready(member);
     if (!before && core_->started()) {
-      journal_.begun(core_->examples_done());
+      record_.begun(core_->examples_done());
       progressed_ = Clock::now();
       watch_.got_on(progressed_);
     }
@@ -197,17 +197,17 @@ void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
   } else if (type == wire::PREPARED) {
     carry_out(core_->prepared(member, parsed<wire::Prepared>(meta)));
   } else if (type == wire::COMMITTED) {
-    line.finished = journal_.elapsed();
+    line.finished = record_.elapsed();
     carry_out(core_->committed(member, parsed<wire::Committed>(meta)));
   } else if (type == wire::SCALARS) {
     carry_out(core_->scalars(member, parsed<wire::Scalars>(meta)));
   } else if (type == wire::EVALUATED) {
     const auto evaluated = parsed<wire::Evaluated>(meta);
     watch_.got_on(Clock::now());
-    if (core_->awaits_test(evaluated.version())) journal_.evaluated(evaluated);
+    if (core_->awaits_test(evaluated.version())) record_.evaluated(evaluated);
     carry_out(core_->evaluated(evaluated));
   } else if (type == wire::WORKER_EPOCH) {
-    journal_.worker_epoch(line.who.name(), parsed<wire::WorkerEpoch>(meta));
+    record_.worker_epoch(line.who.name(), parsed<wire::WorkerEpoch>(meta));
   } else if (type == wire::NOTE) {
     pass_on(line, meta);
   } else if (type == wire::STOPPED) {
@@ -237,14 +237,14 @@ void Chief::pass_on(const MemberLine& from, std::string_view note) {
 
 void Chief::heard(MemberLine& line, const wire::Heartbeat& beat) {
   if (beat.quiet() && !line.figures.quiet()) {
-    if (role_.config.mode == Mode::kSync) line.finished = journal_.elapsed();
+    if (role_.config.mode == Mode::kSync) line.finished = record_.elapsed();
     carry_out(core_->quiet(line.incarnation));
   }
   line.figures = beat;
   watch_.heard(line.incarnation, beat, Clock::now());
-  journal_.add_unreadable(Split::kTest, beat.unreadable_tests());
+  record_.add_unreadable(Split::kTest, beat.unreadable_tests());
   try {
-    expect_few_unreadable(journal_.add_unreadable(Split::kTrain, beat.unreadable()), parts_.data);
+    expect_few_unreadable(record_.add_unreadable(Split::kTrain, beat.unreadable()), workload_.data);
   } catch (const DataError& error) {
     if (!ended_) {
       carry_out(core_->fail(error.what(), error.code()));
@@ -302,15 +302,15 @@ void Chief::carry_out(const ChiefCore::Actions& actions) {
       }
       missing_.clear();
       for (const auto& gap : progress->sums.missing()) missing_.push_back({gap.begin(), gap.end()});
-      journal_.progress(progress->examples, progress->sums);
+      record_.progress(progress->examples, progress->sums);
     } else if (const auto* epoch = std::get_if<EpochTrained>(&action)) {
-      journal_.epoch_trained(epoch->epoch, epoch->version);
+      record_.epoch_trained(epoch->epoch, epoch->version);
     } else if (const auto* untested = std::get_if<EpochUntested>(&action)) {
-      journal_.untested(untested->epoch, untested->version);
+      record_.untested(untested->epoch, untested->version);
     } else if (const auto* checkpoint = std::get_if<SaveCheckpoint>(&action)) {
       save(*checkpoint);
     } else if (const auto* notice = std::get_if<Notice>(&action)) {
-      notice->warning ? journal_.warning(notice->text) : journal_.notice(notice->text);
+      notice->warning ? record_.warning(notice->text) : record_.notice(notice->text);
     } else if (const auto* ended = std::get_if<RunEnded>(&action)) {
       end(*ended);
     }
@@ -320,7 +320,7 @@ void Chief::carry_out(const ChiefCore::Actions& actions) {
 void Chief::save(const SaveCheckpoint& checkpoint) {
   if (!saver_ || saved_from_ != core_->servers().front().name()) start_saver();
   CheckpointInfo info = saved_as_;
-  set_version(info, parts_.grid, checkpoint.version);
+  set_version(info, workload_.grid, checkpoint.version);
   if (role_.config.mode != Mode::kSync && !checkpoint.complete_epoch) {
     info.applied = core_->leases_done().ranges();
     info.examples = core_->examples_done();
@@ -332,7 +332,7 @@ void Chief::start_saver() {
   saver_.reset();
   saved_from_ = core_->servers().front().name();
   saver_ = std::make_unique<Saver>(
-      role_.config, parts_.chunks, ps_address(role_, "chief", core_->servers(), 0),
+      role_.config, workload_.chunks, ps_address(role_, "chief", core_->servers(), 0),
       [this](std::uint64_t version, const std::optional<Saver::Failure>& failure) {
         loop_.post([this, version, failure] {
           watch_.got_on(Clock::now());
@@ -352,7 +352,7 @@ void Chief::start_saver() {
 void Chief::save_failed(std::uint64_t version, const Saver::Failure& failure) {
   const std::string sentence =
       fmt::format("the checkpoint of version {} could not be written: {}", version, failure.reason);
-  journal_.warning(sentence);
+  record_.warning(sentence);
   carry_out(core_->save_failed(version, sentence, failure.code));
 }
 
@@ -360,7 +360,7 @@ void Chief::end(const RunEnded& ended) {
   if (ended_) return;
   ended_ = ended;
   if (!ended.error.empty()) ended_->error += silences();
-  journal_.leaving();
+  record_.leaving();
   // A run that was not stopped hears everyone's last figures.
   const bool stopped = ended.interrupted || !ended.error.empty();
   leave_ = loop_.after(stopped ? kGoodbyes : role_.config.member_timeout, [this] { loop_.stop(); });

@@ -20,10 +20,10 @@
 #include "net/socket.h"
 #include "session/member_line.h"
 #include "session/progress_watch.h"
-#include "train/journal.h"
-#include "train/parts.h"
 #include "train/role.h"
+#include "train/run_record.h"
 #include "train/saver.h"
+#include "train/workload.h"
 
 namespace paceline {
 
@@ -64,10 +64,10 @@ class Chief {
   nlohmann::json figures_by_role() const;
 
   RoleContext role_;
-  RunParts parts_;
+  Workload workload_;
   CheckpointInfo saved_as_;  // of all checkpoints, but for their version
   Loop loop_;
-  Journal journal_;
+  RunRecord record_;
   std::unique_ptr<ChiefCore> core_;
   std::unique_ptr<Saver> saver_;
   std::string saved_from_;  // the first server's name

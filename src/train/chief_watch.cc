@@ -74,14 +74,14 @@ void Chief::look_for_stalls() {
 }
 
 void Chief::warn_of_stall(Duration still) {
-  if (core_->watermark() >= parts_.last_version) {
-    return journal_.warning(
+  if (core_->watermark() >= workload_.last_version) {
+    return record_.warning(
         fmt::format("all steps are done; testing and saving the last version "
                     "has taken {} so far{}{}",
                     format_duration(still), waits(), silences()));
   }
   const std::string owing = core_->owners(core_->watermark(), missing_);
-  journal_.warning(fmt::format(
+  record_.warning(fmt::format(
       "no step was completed for {} at step {}{}{}{}", format_duration(still), core_->watermark(),
       owing.empty() ? "" : ": contributions are missing from " + owing, waits(), silences()));
 }

@@ -6,14 +6,15 @@
 #include "data/open.h"
 #include "exchange/ps/reader.h"
 #include "exchange/ps/row_reader.h"
+#include "infer/test.h"
 #include "session/heartbeat.h"
 #include "session/member.h"
 #include "session/message.h"
+#include "train/evaluated.h"
 #include "train/heartbeat.h"
-#include "train/parts.h"
 #include "train/role.h"
-#include "train/rows.h"
-#include "train/test_result.h"
+#include "train/sparse_rows.h"
+#include "train/workload.h"
 
 namespace paceline {
 namespace {
@@ -22,11 +23,11 @@ class EvaluatorRole {
  public:
   explicit EvaluatorRole(const RoleContext& role)
       : role_(role),
-        parts_(make_parts(role.config)),
+        workload_(make_workload(role.config)),
         tests_(open_dataset(role.config.data, Split::kTest)),
         by_rows_(exchanges_rows(role.config)),
         test_rows_(by_rows_ ? open_rows(role.config.data, Split::kTest) : nullptr),
-        values_(Buffer::floats(by_rows_ ? 0 : parts_.chunks.floats())),
+        values_(Buffer::floats(by_rows_ ? 0 : workload_.chunks.floats())),
         loop_(Duration::zero()),
         member_(line_options(role, "evaluator"),
                 {[](wire::Type, std::string_view) { return false; },
@@ -74,9 +75,9 @@ class EvaluatorRole {
     std::unique_ptr<RowReader> row_reader;
     if (by_rows_) {
       row_reader =
-          std::make_unique<RowReader>(loop_, deal_rows(parts_), address, role_.config.deadline);
+          std::make_unique<RowReader>(loop_, deal_rows(workload_), address, role_.config.deadline);
     } else {
-      reader = std::make_unique<PsReader>(loop_, parts_.chunks, address, role_.config.deadline);
+      reader = std::make_unique<PsReader>(loop_, workload_.chunks, address, role_.config.deadline);
     }
     const std::lock_guard lock(mutex_);
     reader_ = std::move(reader);
@@ -105,7 +106,7 @@ class EvaluatorRole {
       throw CommError("{} was asked to test before it was told to begin", role_.name);
     }
     activity_.at(request.version());
-    const TestResult tested = by_rows_ ? test_rows(request.version()) : test(request.version());
+    const Metrics tested = by_rows_ ? test_rows(request.version()) : test(request.version());
     activity_.begin(Activity::Kind::kIdle, "");
     spdlog::info("epoch {}: {} {:.4f}, loss {:.4f}", request.epoch() + 1,
                  tested.rmse ? "rmse" : "accuracy", tested.rmse ? *tested.rmse : *tested.accuracy,
@@ -113,15 +114,16 @@ class EvaluatorRole {
     member_.tell(wire::EVALUATED, evaluated_of(request.version(), request.epoch(), tested));
   }
 
-  TestResult test(std::uint64_t version) {
+  Metrics test(std::uint64_t version) {
     activity_.begin(Activity::Kind::kWaiting, "waiting for the servers to send version");
     reader_->read(version, values_.as_floats());
     activity_.begin(Activity::Kind::kBusy, "testing version");
-    return test_model(role_.config.model, *parts_.model, *tests_, values_.as_floats(), &activity_);
+    return test_model(role_.config.model, *workload_.model, *tests_, values_.as_floats(),
+                      &activity_);
   }
 
   // The servers score the rows, a few at a time, so that training goes on between them.
-  TestResult test_rows(std::uint64_t version) {
+  Metrics test_rows(std::uint64_t version) {
     constexpr std::uint64_t kRows = 8192;
     activity_.begin(Activity::Kind::kWaiting,
                     "waiting for the servers to score the tests of version");
@@ -131,11 +133,11 @@ class EvaluatorRole {
       row_reader_->score(version, some, std::span(scores).subspan(some.begin, some.size()));
       activity_.count();
     }
-    return test_result(kind_of(role_.config.model), scores, labels_of(*test_rows_));
+    return test_scores(kind_of(role_.config.model), scores, labels_of(*test_rows_));
   }
 
   RoleContext role_;
-  RunParts parts_;
+  Workload workload_;
   std::unique_ptr<Dataset> tests_;
   UnreadableFiles unreadable_{*tests_};
   bool by_rows_;

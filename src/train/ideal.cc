@@ -4,35 +4,35 @@
 
 #include "base/buffer.h"
 #include "data/open.h"
-#include "train/parts.h"
 #include "train/placement.h"
 #include "train/start.h"
+#include "train/workload.h"
 
 namespace paceline {
 
 Ideal measure_ideal(const RunConfig& wanted, Duration least) {
   RunConfig config = with_threads(wanted);
   config.run_dir.clear();  // it leaves nothing behind
-  const RunParts parts = make_parts(config);
+  const Workload workload = make_workload(config);
   const auto dataset = open_training(config);
   Ideal ideal;
-  ideal.examples_per_step = std::max<std::uint64_t>(1, parts.grid.batch / config.workers);
+  ideal.examples_per_step = std::max<std::uint64_t>(1, workload.grid.batch / config.workers);
   Batch batch;
   batch.examples.resize(ideal.examples_per_step);
-  parts.order.examples(0, {0, ideal.examples_per_step}, batch.examples);
+  workload.order.examples(0, {0, ideal.examples_per_step}, batch.examples);
   dataset->read(batch.examples, batch);
   const bool rows = exchanges_rows(config);  // then only those that the examples touch
-  const std::uint64_t floats = rows ? batch.touched.size() : parts.chunks.floats();
+  const std::uint64_t floats = rows ? batch.touched.size() : workload.chunks.floats();
   Buffer parameters = Buffer::floats(floats);
   Buffer gradient = Buffer::floats(floats);
   if (!rows) {
-    const Start start = make_start(config, *parts.model);
+    const Start start = make_start(config, *workload.model);
     std::ranges::copy(start.parameters, parameters.as_floats().begin());
-    if (!start.frozen.empty()) parts.model->freeze(start.frozen);
+    if (!start.frozen.empty()) workload.model->freeze(start.frozen);
   }
   NoFlow flow;
   const auto step = [&] {
-    parts.model->gradient(batch, parameters.as_floats(), gradient.as_floats(), flow);
+    workload.model->gradient(batch, parameters.as_floats(), gradient.as_floats(), flow);
   };
   step();  // to warm up
   constexpr std::uint64_t kLeastSteps = 3;

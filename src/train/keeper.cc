@@ -17,13 +17,13 @@ Address own_address(const RoleContext& role) {
 
 }  // namespace
 
-Keeper::Keeper(const RoleContext& role, const RunParts& parts, std::function<void()> stop)
+Keeper::Keeper(const RoleContext& role, const Workload& workload, std::function<void()> stop)
     : role_(role),
-      grid_(parts.grid),
-      last_version_(parts.last_version),
+      grid_(workload.grid),
+      last_version_(workload.last_version),
       stop_(std::move(stop)),
       loop_(Duration::zero()),
-      server_(parts.chunks, role.digest) {
+      server_(workload.chunks, role.digest) {
   role_.name = "keeper in " + role.name;
   LinkOptions options;
   options.run = run_id(role.digest);

@@ -16,8 +16,8 @@
 #include "model/model.h"
 #include "net/socket.h"
 #include "session/chief_line.h"
-#include "train/parts.h"
 #include "train/role.h"
+#include "train/workload.h"
 
 namespace paceline {
 
@@ -25,7 +25,7 @@ class Keeper {
  public:
   // Registers with the chief as a server. `stop` is called, on the keeper's thread, when the
   // chief wants the run to stop; stopped() must follow.
-  Keeper(const RoleContext& role, const RunParts& parts, std::function<void()> stop);
+  Keeper(const RoleContext& role, const Workload& workload, std::function<void()> stop);
   ~Keeper();
 
   // After every step, while the parameters stand still. Waits when too many pinned versions

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/process.h"
+#include "train/evaluated.h"
 #include "train/patience.h"
 
 namespace paceline {
@@ -26,11 +27,11 @@ nlohmann::json worker_entries(const std::vector<LoopCounts>& counts,
 }
 
 LocalReport::LocalReport(const RunConfig& config, const Grid& grid, Reporter& reporter)
-    : config_(config), grid_(grid), reporter_(reporter), journal_(config, grid, -1) {}
+    : config_(config), grid_(grid), reporter_(reporter), record_(config, grid, -1) {}
 
 void LocalReport::begun(std::uint64_t examples) {
   examples_at_start_ = examples;
-  journal_.begun(examples);
+  record_.begun(examples);
 }
 
 void LocalReport::trained(std::uint64_t version, const Loss& loss, std::uint64_t steps_skipped) {
@@ -43,17 +44,17 @@ void LocalReport::trained(std::uint64_t version, const Loss& loss, std::uint64_t
   sums.set_predictions(loss.predictions);
   sums.set_examples(loss.examples);
   sums.set_skipped(steps_skipped);
-  journal_.progress(grid_.examples_before(version), sums);
+  record_.progress(grid_.examples_before(version), sums);
 }
 
-bool LocalReport::tested(std::uint64_t version, const Loss& trained, const TestResult& result) {
+bool LocalReport::tested(std::uint64_t version, const Loss& trained, const Metrics& result) {
   const std::uint64_t epoch = version / grid_.steps_per_epoch();  // from 1
-  journal_.evaluated(evaluated_of(version, epoch - 1, result));
+  record_.evaluated(evaluated_of(version, epoch - 1, result));
   {
     const std::lock_guard lock(mutex_);
     epochs_.push_back({epoch, config_.epochs, trained.mean(), result.loss.mean(),
                        result.accuracy.value_or(std::numeric_limits<double>::quiet_NaN()),
-                       from_seconds(journal_.epoch_seconds(version)), result.rmse});
+                       from_seconds(record_.epoch_seconds(version)), result.rmse});
   }
   const bool due = config_.checkpoint_every > 0 && epoch % config_.checkpoint_every == 0;
   return due || epoch == config_.epochs;
@@ -70,7 +71,7 @@ void LocalReport::show(std::uint64_t examples_done, const Loss& epoch_loss) {
   for (const std::string& warning : warnings) reporter_.warning(warning);
   for (const EpochResult& epoch : epochs) reporter_.epoch(epoch);
   if (epoch_loss.examples == 0) return;
-  const double elapsed = journal_.elapsed();
+  const double elapsed = record_.elapsed();
   const std::uint64_t total = grid_.examples * config_.epochs;
   const std::uint64_t done = std::min(examples_done, total);
   const double rate =
@@ -108,7 +109,7 @@ void LocalReport::summary(std::uint64_t examples_done, const nlohmann::json& wor
                    {"bytes_in", 0},
                    {"bytes_out", 0}});
   for (const nlohmann::json& worker : workers) roles.push_back(worker);
-  const auto write = [&] { reporter_.summary(journal_.summary(examples_done, roles, error)); };
+  const auto write = [&] { reporter_.summary(record_.summary(examples_done, roles, error)); };
   if (error.empty() || error == kInterruptedWord) return save(write);
   try {
     write();

@@ -1,4 +1,4 @@
-// What a run within this process tells of itself: to its journal, and to whoever watches.
+// What a run within this process tells of itself: to its record, and to whoever watches.
 //
 // Epochs may end on any thread; what people see is shown by the one that made the report and
 // calls show().
@@ -14,11 +14,11 @@
 
 #include "config/run_config.h"
 #include "data/share.h"
+#include "model/metrics.h"
 #include "model/model.h"
 #include "observe/reporter.h"
-#include "train/journal.h"
 #include "train/loop.h"
-#include "train/test_result.h"
+#include "train/run_record.h"
 
 namespace paceline {
 
@@ -32,12 +32,12 @@ class LocalReport {
  public:
   LocalReport(const RunConfig& config, const Grid& grid, Reporter& reporter);
 
-  Journal& journal() { return journal_; }
+  RunRecord& record() { return record_; }
   void begun(std::uint64_t examples);
 
   // An epoch has ended with this version, then its test; returns whether it is to be saved.
   void trained(std::uint64_t version, const Loss& loss, std::uint64_t steps_skipped);
-  bool tested(std::uint64_t version, const Loss& trained, const TestResult& result);
+  bool tested(std::uint64_t version, const Loss& trained, const Metrics& result);
 
   // The epochs since the last time, and how far this one is.
   void show(std::uint64_t examples_done, const Loss& epoch_loss);
@@ -57,7 +57,7 @@ class LocalReport {
   RunConfig config_;
   Grid grid_;
   Reporter& reporter_;
-  Journal journal_;
+  RunRecord record_;
   std::uint64_t examples_at_start_ = 0;
   std::mutex mutex_;
   std::vector<EpochResult> epochs_;    // not yet shown

@@ -141,31 +141,4 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
   }
 }
 
-// Activations of large images take far more memory than the images.
-std::uint64_t examples_at_once(const DatasetInfo& data) {
-  constexpr std::uint64_t kMostBytes = std::uint64_t{8} << 20;
-  return std::clamp<std::uint64_t>(kMostBytes / std::max<std::size_t>(1, data.width), 1, 500);
-}
-
-void for_each_batch(const Dataset& dataset, const std::function<void(const Batch&)>& each,
-                    Activity* activity) {
-  const std::uint64_t size = examples_at_once(dataset.info());
-  Batch batch;
-  for (std::uint64_t begin = 0; begin < dataset.info().examples; begin += size) {
-    batch.examples.resize(std::min(size, dataset.info().examples - begin));
-    std::iota(batch.examples.begin(), batch.examples.end(), begin);
-    dataset.read(batch.examples, batch);
-    each(batch);
-    if (activity != nullptr) activity->count();
-  }
-}
-
-Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters,
-                      Activity* activity) {
-  Loss total;
-  for_each_batch(
-      dataset, [&](const Batch& batch) { total += model.evaluate(batch, parameters); }, activity);
-  return total;
-}
-
 }  // namespace paceline

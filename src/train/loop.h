@@ -36,15 +36,4 @@ struct LoopCounts {
 void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
                      const std::function<void(const Share&)>& before = {});
 
-// How many examples to test or to label in one go.
-std::uint64_t examples_at_once(const DatasetInfo& data);
-
-// All examples in their order, some at a time. `activity`, if there is one, counts the batches.
-void for_each_batch(const Dataset& dataset, const std::function<void(const Batch&)>& each,
-                    Activity* activity = nullptr);
-
-// Loss and accuracy over a whole dataset.
-Loss evaluate_dataset(Model& model, const Dataset& dataset, std::span<const float> parameters,
-                      Activity* activity = nullptr);
-
 }  // namespace paceline

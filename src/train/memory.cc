@@ -14,10 +14,10 @@ constexpr std::uint64_t kProgram = 12'000'000;  // measured: a role with an empt
 
 }  // namespace
 
-std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts& parts) {
-  const std::uint64_t vector = parts.chunks.floats() * sizeof(float);
+std::vector<RoleMemory> estimate_memory(const RunConfig& config, const Workload& workload) {
+  const std::uint64_t vector = workload.chunks.floats() * sizeof(float);
   const std::uint64_t slots = Optimizer(config.optimizer).slots();
-  const std::uint64_t train = parts.data.memory_bytes;
+  const std::uint64_t train = workload.data.memory_bytes;
   const bool unnamed = lacks_rows(config.data);  // rows are mapped, not held
   const std::uint64_t test = unnamed ? 0 : estimate_dataset(config.data, Split::kTest).memory_bytes;
   if (trains_rows(config)) {  // a row has 8 bytes, whatever the optimizer keeps
@@ -42,7 +42,7 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
     // A share's rows are few beside the table. While a version is tested or saved, the rows that
     // later steps touch are kept as they were: with their numbers, and some of them twice. These
     // are as many as the data has keys, and all of the table at most.
-    const std::uint64_t table = parts.chunks.floats();
+    const std::uint64_t table = workload.chunks.floats();
     const std::uint64_t touched =
         unnamed ? table : std::min(table, open_rows(config.data, Split::kTrain)->info().keys);
     return {{"chief", 1, 0, 0, 0, 0, kProgram},
@@ -55,7 +55,7 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts&
   // Two versions and the pinned ones; the sum, and one contribution of every worker arriving,
   // which with --deterministic is up to a node of each size.
   const std::uint64_t nodes =
-      config.deterministic ? 2 * static_cast<std::uint64_t>(std::bit_width(parts.grid.tiles(0)))
+      config.deterministic ? 2 * static_cast<std::uint64_t>(std::bit_width(workload.grid.tiles(0)))
                            : 1;
   const RoleMemory server{"server",
                           config.servers,

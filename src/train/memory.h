@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "train/parts.h"
+#include "train/workload.h"
 
 namespace paceline {
 
@@ -22,7 +22,7 @@ struct RoleMemory {
   std::uint64_t all() const { return each() * count; }
 };
 
-std::vector<RoleMemory> estimate_memory(const RunConfig& config, const RunParts& parts);
+std::vector<RoleMemory> estimate_memory(const RunConfig& config, const Workload& workload);
 std::uint64_t total(const std::vector<RoleMemory>& roles);
 
 // Throws ResourceError with the numbers when the roles on this host need more than

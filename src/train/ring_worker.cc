@@ -15,10 +15,10 @@
 #include "train/heartbeat.h"
 #include "train/keeper.h"
 #include "train/loop.h"
-#include "train/parts.h"
 #include "train/placement.h"
 #include "train/role.h"
 #include "train/start.h"
+#include "train/workload.h"
 
 namespace paceline {
 namespace {
@@ -27,13 +27,13 @@ class RingWorkerRole final : private RingNotes {
  public:
   explicit RingWorkerRole(const RoleContext& role)
       : role_(role),
-        parts_(make_parts(role.config)),
+        workload_(make_workload(role.config)),
         dataset_(open_training(role.config)),
         member_(line_options(role, "worker"),
                 {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
                  [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }}) {
     if (member_.rank() == 0) {
-      keeper_ = std::make_unique<Keeper>(role, parts_, [this] { abort("the run is stopped"); });
+      keeper_ = std::make_unique<Keeper>(role, workload_, [this] { abort("the run is stopped"); });
     }
   }
 
@@ -112,29 +112,29 @@ class RingWorkerRole final : private RingNotes {
 
   void train(const wire::Begin& begin) {
     AllReduceOptions options;
-    options.grid = parts_.grid;
-    options.plan.epoch = begin.plan().epoch();
-    options.plan.start = begin.plan().start();
+    options.grid = workload_.grid;
+    options.assignment.epoch = begin.assignment().epoch();
+    options.assignment.start = begin.assignment().start();
     RingOptions ring_options;
-    for (const auto& entry : begin.plan().entries()) {
+    for (const auto& entry : begin.assignment().entries()) {
       if (entry.worker() == member_.incarnation()) {
-        ring_options.rank = static_cast<std::uint32_t>(options.plan.entries.size());
+        ring_options.rank = static_cast<std::uint32_t>(options.assignment.entries.size());
       }
-      options.plan.entries.push_back({entry.worker(), entry.weight()});
+      options.assignment.entries.push_back({entry.worker(), entry.weight()});
     }
     options.incarnation = member_.incarnation();
-    options.rules = parts_.rules;
+    options.rules = workload_.rules;
     options.optimizer = role_.config.optimizer;
-    options.groups = parts_.groups;
+    options.groups = workload_.groups;
     options.version = begin.version();
-    options.last_version = parts_.last_version;
-    options.factored = choose_factored(parts_.model->matrices(), parts_.grid.batch,
-                                       options.plan.entries.size(), role_.config.factors);
+    options.last_version = workload_.last_version;
+    options.factored = choose_factored(workload_.model->matrices(), workload_.grid.batch,
+                                       options.assignment.entries.size(), role_.config.factors);
     options.multiply = [this](const Matrix& matrix, const Factors& factors,
                               std::span<float> gradient) {
-      parts_.model->multiply(matrix, factors, gradient);
+      workload_.model->multiply(matrix, factors, gradient);
     };
-    ring_options.size = static_cast<std::uint32_t>(options.plan.entries.size());
+    ring_options.size = static_cast<std::uint32_t>(options.assignment.entries.size());
     ring_options.host = role_.config.listen;
     ring_options.deadline = role_.config.deadline;
     ring_options.name = role_.name;
@@ -155,12 +155,12 @@ class RingWorkerRole final : private RingNotes {
 
   void train_in(const RingOptions& ring_options, const AllReduceOptions& options) {
     Ring ring(ring_options, *this);
-    Buffer values = Buffer::floats(parts_.chunks.floats());
-    Buffer state = Buffer::floats(parts_.chunks.floats() * Optimizer(options.optimizer).slots());
+    Buffer values = Buffer::floats(workload_.chunks.floats());
+    Buffer state = Buffer::floats(workload_.chunks.floats() * Optimizer(options.optimizer).slots());
     load(values, state);
     open_exchange(options, ring, std::move(values), std::move(state));
     try {
-      run_worker_loop({*dataset_, parts_.order, parts_.grid, *parts_.model, *exchange_,
+      run_worker_loop({*dataset_, workload_.order, workload_.grid, *workload_.model, *exchange_,
                        role_.config.loader, false},
                       counts_);
     } catch (...) {
@@ -172,10 +172,10 @@ class RingWorkerRole final : private RingNotes {
 
   void load(Buffer& values, Buffer& state) {
     if (role_.config.resume.empty()) {
-      return load_start(role_.config, *parts_.model, values.as_floats());
+      return load_start(role_.config, *workload_.model, values.as_floats());
     }
     const CheckpointReader reader(find_checkpoint(role_.config.resume));
-    const Range all{0, parts_.chunks.floats()};
+    const Range all{0, workload_.chunks.floats()};
     reader.read(0, all, values.as_floats());
     if (reader.info().optimizer != name_of(role_.config.optimizer.kind)) return;
     for (std::uint64_t slot = 0; slot < state.as_floats().size() / all.size(); ++slot) {
@@ -186,7 +186,7 @@ class RingWorkerRole final : private RingNotes {
   void open_exchange(const AllReduceOptions& options, Ring& ring, Buffer values, Buffer state) {
     const std::lock_guard lock(mutex_);
     exchange_ = std::make_unique<AllReduce>(
-        options, parts_.schedule, ring, std::move(values), std::move(state),
+        options, workload_.schedule, ring, std::move(values), std::move(state),
         [this](std::uint64_t version, const Loss& loss, bool skipped) {
           if (keeper_) {
             keeper_->step_done(version, loss, skipped, exchange_->parameters(), exchange_->state());
@@ -212,12 +212,12 @@ class RingWorkerRole final : private RingNotes {
   void keep() {
     if (!held_) throw CommError("{} holds nothing that could be kept", role_.name);
     spdlog::info("keeps version {} for the evaluator and the checkpoint", held_version_);
-    keeper_ = std::make_unique<Keeper>(role_, parts_, [] {});
+    keeper_ = std::make_unique<Keeper>(role_, workload_, [] {});
     keeper_->stopped(held_version_, held_);
   }
 
   RoleContext role_;
-  RunParts parts_;
+  Workload workload_;
   std::unique_ptr<Dataset> dataset_;
   UnreadableFiles unreadable_{*dataset_};
   LoopCounts counts_;

@@ -18,8 +18,8 @@ std::uint64_t most_at_once(const RunConfig& config) {
 
 }  // namespace
 
-std::uint64_t checkpoint_bytes(const RunConfig& config, const RunParts& parts) {
-  return parts.chunks.floats() * sizeof(float) * (1 + Optimizer(config.optimizer).slots());
+std::uint64_t checkpoint_bytes(const RunConfig& config, const Workload& workload) {
+  return workload.chunks.floats() * sizeof(float) * (1 + Optimizer(config.optimizer).slots());
 }
 
 std::string check_room(const RunConfig& config, std::uint64_t checkpoint, std::uint64_t room) {

@@ -21,10 +21,10 @@ Share share_of(const RunConfig& config, const Grid& grid, std::uint64_t step,
 
 double bytes_of(const RunConfig& config, const RowDeal& deal, const Share& share,
                 std::span<const Key> keys) {
-  std::vector<RowDeal::Part> parts;
-  deal.split(keys, parts);
+  std::vector<RowDeal::Part> workload;
+  deal.split(keys, workload);
   double bytes = 0;
-  for (const RowDeal::Part& part : parts) {
+  for (const RowDeal::Part& part : workload) {
     bytes += static_cast<double>(encode_rows(part.rows).size());
   }
   return bytes + numbers_bytes(config, share) * static_cast<double>(keys.size());
@@ -38,19 +38,19 @@ double numbers_bytes(const RunConfig& config, const Share& share) {
   return number * static_cast<double>(1 + gradients);
 }
 
-RowTraffic estimate_row_traffic(const RunConfig& config, const RunParts& parts) {
+RowTraffic estimate_row_traffic(const RunConfig& config, const Workload& workload) {
   const auto rows = open_training(config);
-  const RowDeal deal = deal_rows(parts);
-  const std::uint64_t steps = parts.grid.steps_per_epoch();
+  const RowDeal deal = deal_rows(workload);
+  const std::uint64_t steps = workload.grid.steps_per_epoch();
   RowTraffic traffic;
   traffic.shares = std::min(kMostShares, steps);
   Batch batch;
   for (std::uint64_t i = 0; i < traffic.shares; ++i) {
     const std::uint64_t step = i * steps / traffic.shares;
-    const Share share = share_of(config, parts.grid, step, i % config.workers);
-    const Range positions = parts.grid.positions(share);
+    const Share share = share_of(config, workload.grid, step, i % config.workers);
+    const Range positions = workload.grid.positions(share);
     batch.examples.resize(positions.size());
-    parts.order.examples(0, positions, batch.examples);
+    workload.order.examples(0, positions, batch.examples);
     rows->read(batch.examples, batch);
     traffic.rows += static_cast<double>(batch.touched.size());
     traffic.bytes += bytes_of(config, deal, share, batch.touched);

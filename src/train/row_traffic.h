@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "train/parts.h"
+#include "train/workload.h"
 
 namespace paceline {
 
@@ -20,6 +20,6 @@ inline constexpr double kKeyBytes = 1.5;
 double numbers_bytes(const RunConfig& config, const Share& share);
 
 // Opens the training rows. Throws DataError.
-RowTraffic estimate_row_traffic(const RunConfig& config, const RunParts& parts);
+RowTraffic estimate_row_traffic(const RunConfig& config, const Workload& workload);
 
 }  // namespace paceline

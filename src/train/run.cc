@@ -13,10 +13,10 @@
 #include "checkpoint/checkpoint.h"
 #include "data/open.h"
 #include "train/memory.h"
-#include "train/parts.h"
 #include "train/placement.h"
 #include "train/room.h"
 #include "train/start.h"
+#include "train/workload.h"
 
 namespace paceline {
 namespace {
@@ -74,7 +74,7 @@ void fill_run_dir(const fs::path& dir, const fs::path& resume) {
 }
 
 // Versions count steps, so a step must be what it was.
-void check_resume(const RunConfig& config, const RunParts& parts, Reporter& reporter) {
+void check_resume(const RunConfig& config, const Workload& workload, Reporter& reporter) {
   if (config.resume.empty()) return;
   const fs::path found = find_checkpoint(config.resume);
   if (const auto all = list_checkpoints(config.resume); !all.empty() && all.back() != found) {
@@ -82,9 +82,9 @@ void check_resume(const RunConfig& config, const RunParts& parts, Reporter& repo
                                  found.filename().string()));
   }
   const CheckpointReader reader(found);
-  reader.expect_layout(parts.model->layout());
+  reader.expect_layout(workload.model->layout());
   const CheckpointInfo& info = reader.info();
-  if (const std::string steps = steps_in_words(config, parts.grid); info.steps != steps) {
+  if (const std::string steps = steps_in_words(config, workload.grid); info.steps != steps) {
     throw ConfigError(
         "cannot resume {}: it was trained on {}, and this run would go on with {}. Use the data, "
         "batch, order and seed it was started with",
@@ -96,7 +96,7 @@ void check_resume(const RunConfig& config, const RunParts& parts, Reporter& repo
         "asynchronous epoch. Use --mode async or ssp, or an earlier checkpoint",
         config.resume.string());
   }
-  if (info.version >= parts.last_version) {
+  if (info.version >= workload.last_version) {
     throw ConfigError("{} has been trained for {} epoch(s) already, and --epochs is {}: raise it",
                       config.resume.string(), info.epoch, config.epochs);
   }
@@ -148,11 +148,12 @@ std::string what_remains(const RunConfig& config, ExitCode code) {
                      diverged ? fmt::format(" --rate {:g}", config.schedule.rate / 10) : "");
 }
 
-void look_for_room(const RunConfig& config, const RunParts& parts, Reporter& reporter) {
+void look_for_room(const RunConfig& config, const Workload& workload, Reporter& reporter) {
   std::error_code unknown;
   const fs::space_info space = fs::space(config.run_dir, unknown);
   if (unknown) return;
-  const std::string sentence = check_room(config, checkpoint_bytes(config, parts), space.available);
+  const std::string sentence =
+      check_room(config, checkpoint_bytes(config, workload), space.available);
   if (!sentence.empty()) reporter.warning(sentence);
 }
 
@@ -170,23 +171,23 @@ void start_from_another(const RunConfig& config, const Start& start, const Model
 
 void train(const RunConfig& config, const std::string& config_text, Reporter& reporter) {
   use_threads(with_threads(config).model.threads);  // when it trains in this process
-  std::optional<RunParts> parts = make_parts(config);
-  check_resume(config, *parts, reporter);
-  check_memory(estimate_memory(config, *parts),
+  std::optional<Workload> workload = make_workload(config);
+  check_resume(config, *workload, reporter);
+  check_memory(estimate_memory(config, *workload),
                config.memory_limit > 0 ? config.memory_limit : available_memory(),
-               config.data.name == "rows" ? "Lower --bits" : "Use fewer workers");
+               is_rows(config.data) ? "Lower --bits" : "Use fewer workers");
   std::optional<Start> start;
-  if (!config.init.empty() && config.resume.empty()) start = make_start(config, *parts->model);
+  if (!config.init.empty() && config.resume.empty()) start = make_start(config, *workload->model);
   make_folder(config.run_dir);
-  look_for_room(config, *parts, reporter);
+  look_for_room(config, *workload, reporter);
   const FileLock lock = lock_run_dir(config.run_dir);
   fill_run_dir(config.run_dir, config.resume);
   write_atomically(config.run_dir / "config.toml", config_text);
   if (is_text(config.data)) write_vocabularies(config.data, config.run_dir);
-  if (config.data.name == "images") write_classes(config.data, config.run_dir);
-  if (start) start_from_another(config, *std::exchange(start, {}), *parts->model, reporter);
+  if (is_image_folder(config.data)) write_classes(config.data, config.run_dir);
+  if (start) start_from_another(config, *std::exchange(start, {}), *workload->model, reporter);
   if (!config.init.empty() && !config.resume.empty()) keep_start(config);
-  parts.reset();  // its memory is needed
+  workload.reset();  // its memory is needed
   reporter.notice("run directory " + config.run_dir.string());
   try {
     if (trains_rows(config)) {

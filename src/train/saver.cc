@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "train/parts.h"
+#include "train/workload.h"
 
 namespace paceline {
 namespace {

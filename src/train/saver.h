@@ -16,7 +16,7 @@
 #include "exchange/ps/connection.h"
 #include "exchange/ps/reader.h"
 #include "exchange/ps/row_reader.h"
-#include "train/parts.h"
+#include "train/workload.h"
 
 namespace paceline {
 

@@ -19,10 +19,10 @@
 #include "session/heartbeat.h"
 #include "session/member.h"
 #include "session/message.h"
-#include "train/parts.h"
 #include "train/role.h"
-#include "train/rows.h"
+#include "train/sparse_rows.h"
 #include "train/start.h"
+#include "train/workload.h"
 
 namespace paceline {
 namespace {
@@ -32,7 +32,7 @@ namespace {
 class ServerRole {
  public:
   explicit ServerRole(const RoleContext& role)
-      : role_(role), parts_(make_parts(role.config)), loop_(role.config.spin) {
+      : role_(role), workload_(make_workload(role.config)), loop_(role.config.spin) {
     LinkOptions options;
     options.run = run_id(role.digest);
     options.short_cut = true;
@@ -128,14 +128,14 @@ class ServerRole {
     const RunConfig& config = role_.config;
     ServerCore::Options options;
     options.mode = config.mode;
-    options.grid = parts_.grid;
-    options.rules = parts_.rules;
-    options.chunks = parts_.chunks.chunks_of(setup.index());
-    options.servers = parts_.chunks.servers();
+    options.grid = workload_.grid;
+    options.rules = workload_.rules;
+    options.chunks = workload_.chunks.chunks_of(setup.index());
+    options.servers = workload_.chunks.servers();
     options.rows = exchanges_rows(config);
     options.staleness = server_staleness(config);
     options.version = setup.version();
-    options.last_version = parts_.last_version;
+    options.last_version = workload_.last_version;
     set_up_ = std::thread([this, setup, options]() mutable {
       setting_up_.adopt();
       setting_up_.begin(Activity::Kind::kBusy, "setting up its parameters");
@@ -173,15 +173,15 @@ class ServerRole {
   // Fills in which steps were applied, if a checkpoint says so.
   std::unique_ptr<Holding> hold_chunks(const wire::Setup& setup, ServerCore::Options& options) {
     const RunConfig& config = role_.config;
-    ShardOptions shard_options{config.optimizer, parts_.groups,        parts_.grid,
-                               parts_.rules,     config.deterministic, false};
+    ShardOptions shard_options{config.optimizer, workload_.groups,     workload_.grid,
+                               workload_.rules,  config.deterministic, false};
     // Servers and chunks may be one step apart in sync mode only, elsewhere none goes back.
     const bool apart =
         options.servers > 1 || (options.chunks.size() > 1 && !options.rules.need_whole_step());
     shard_options.keep_previous_state = apart && options.mode == Mode::kSync;
     shard_options.whole_tables = config.transfer == Transfer::kDense;
     auto shard =
-        std::make_unique<Shard>(parts_.chunks, setup.index(), shard_options, parts_.schedule);
+        std::make_unique<Shard>(workload_.chunks, setup.index(), shard_options, workload_.schedule);
     if (setup.checkpoint().empty()) {
       initialize(*shard, options);
     } else {
@@ -193,11 +193,11 @@ class ServerRole {
   std::unique_ptr<Holding> hold_rows(const wire::Setup& setup, ServerCore::Options& options) {
     const RunConfig& config = role_.config;
     auto shard = std::make_unique<RowShard>(
-        deal_rows(parts_), setup.index(),
-        RowShardOptions{config.optimizer, config.mode, parts_.grid, parts_.rules,
+        deal_rows(workload_), setup.index(),
+        RowShardOptions{config.optimizer, config.mode, workload_.grid, workload_.rules,
                         config.deterministic, options.version,
                         open_rows(config.data, Split::kTest)},
-        parts_.schedule);
+        workload_.schedule);
     if (setup.checkpoint().empty()) return shard;
     const CheckpointReader reader(setup.checkpoint());
     load_rows(config, reader, *shard);
@@ -206,10 +206,10 @@ class ServerRole {
   }
 
   void initialize(Shard& shard, const ServerCore::Options& options) {
-    Buffer values = Buffer::floats(parts_.chunks.floats());
-    load_start(role_.config, *parts_.model, values.as_floats());
+    Buffer values = Buffer::floats(workload_.chunks.floats());
+    load_start(role_.config, *workload_.model, values.as_floats());
     for (const std::uint32_t chunk : options.chunks) {
-      const Range floats = parts_.chunks.floats_of(chunk);
+      const Range floats = workload_.chunks.floats_of(chunk);
       shard.load(chunk, options.version, values.as_floats().subspan(floats.begin, floats.size()),
                  {});
     }
@@ -222,7 +222,7 @@ class ServerRole {
                                   ? shard.slots()
                                   : 0;  // another optimizer's state is of no use: start anew
     for (const std::uint32_t chunk : options.chunks) {
-      const Range floats = parts_.chunks.floats_of(chunk);
+      const Range floats = workload_.chunks.floats_of(chunk);
       std::vector<float> values(floats.size());
       std::vector<float> state(slots * floats.size());
       reader.read(0, floats, values);
@@ -236,7 +236,7 @@ class ServerRole {
   }
 
   RoleContext role_;
-  RunParts parts_;
+  Workload workload_;
   Loop loop_;
   std::unique_ptr<PsServer> server_;
   std::unique_ptr<Listener> listener_;

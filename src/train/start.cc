@@ -7,16 +7,13 @@
 #include "base/file/file.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
-#include "train/parts.h"
+#include "checkpoint/weights.h"
+#include "train/workload.h"
 
 namespace paceline {
 namespace {
 
 namespace fs = std::filesystem;
-
-fs::path start_path(const fs::path& checkpoints) {
-  return checkpoints / "start.ckpt";
-}
 
 // All tensors that a run has: the learned ones, and those it was started with.
 class Source {
@@ -46,17 +43,6 @@ class Source {
 
 std::span<float> part(std::vector<float>& values, const Tensor& tensor) {
   return std::span(values).subspan(tensor.floats.begin, tensor.floats.size());
-}
-
-// The frozen tensors, then those that are learned.
-Layout joined(const Model& model) {
-  Layout all = model.frozen();
-  for (Tensor tensor : model.layout().tensors) {
-    tensor.floats = {all.size + tensor.floats.begin, all.size + tensor.floats.end};
-    all.tensors.push_back(std::move(tensor));
-  }
-  all.size += model.layout().size;
-  return all;
 }
 
 }  // namespace
@@ -93,7 +79,7 @@ void keep_start(const RunConfig& config) {
 
 void write_start(const RunConfig& config, const Start& start, const Model& model) {
   CheckpointInfo info;
-  info.layout = joined(model);
+  info.layout = all_tensors(model);
   info.model = config.model.name;
   info.optimizer = name_of(config.optimizer.kind);
   info.steps = "none: what the run starts from";
@@ -111,51 +97,9 @@ void load_start(const RunConfig& config, const Model& model, std::span<float> pa
   const fs::path checkpoints = config.run_dir / "checkpoints";
   if (config.init.empty()) return model.initialize(config.seed, parameters);
   const CheckpointReader reader(start_path(checkpoints));
-  reader.expect_layout(joined(model));
+  reader.expect_layout(all_tensors(model));
   const std::uint64_t frozen = model.frozen().size;
   reader.read(0, {frozen, frozen + parameters.size()}, parameters);
-}
-
-void load_frozen(const fs::path& checkpoints, Model& model) {
-  const std::uint64_t size = model.frozen().size;
-  if (size == 0) return;
-  expect_start(checkpoints);
-  const CheckpointReader reader(start_path(checkpoints));
-  reader.expect_layout(joined(model));
-  std::vector<float> values(size);
-  reader.read(0, {0, size}, values);
-  model.freeze(values);
-}
-
-Weights read_weights(const fs::path& checkpoint) {
-  Weights all;
-  const auto add = [&all](const CheckpointReader& reader) {
-    for (Tensor tensor : reader.info().layout.tensors) {
-      const auto same = [&](const Tensor& other) { return other.name == tensor.name; };
-      if (std::ranges::any_of(all.layout.tensors, same)) continue;
-      const Range floats = tensor.floats;
-      tensor.floats = {all.layout.size, all.layout.size + floats.size()};
-      all.layout.size = tensor.floats.end;
-      all.values.resize(all.layout.size);
-      reader.read(0, floats, part(all.values, tensor));
-      all.layout.tensors.push_back(std::move(tensor));
-    }
-  };
-  add(CheckpointReader(checkpoint));
-  if (const auto start = start_path(checkpoint.parent_path()); fs::exists(start)) {
-    add(CheckpointReader(start));
-  }
-  return all;
-}
-
-void expect_start(const fs::path& checkpoints) {
-  if (has_start(checkpoints)) return;
-  throw DataError("{} is missing: it holds the frozen part of the model",
-                  start_path(checkpoints).string());
-}
-
-bool has_start(const fs::path& checkpoints) {
-  return fs::exists(start_path(checkpoints));
 }
 
 }  // namespace paceline

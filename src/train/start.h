@@ -31,19 +31,4 @@ void keep_start(const RunConfig& config);
 // With an --init from the run directory, otherwise from the seed.
 void load_start(const RunConfig& config, const Model& model, std::span<float> parameters);
 
-// The frozen tensors of a model whose checkpoints are in this folder; nothing, when it has
-// none. Throws DataError.
-void load_frozen(const std::filesystem::path& checkpoints, Model& model);
-
-// All tensors of a run at this checkpoint, the frozen ones last.
-struct Weights {
-  Layout layout;
-  std::vector<float> values;
-};
-Weights read_weights(const std::filesystem::path& checkpoint);
-
-// Whether there is a start.ckpt in this folder.
-bool has_start(const std::filesystem::path& checkpoints);
-void expect_start(const std::filesystem::path& checkpoints);  // throws DataError
-
 }  // namespace paceline

@@ -7,15 +7,15 @@
 #include "data/open.h"
 #include "exchange/ps/client.h"
 #include "exchange/ps/row_client.h"
+#include "infer/test.h"
 #include "session/heartbeat.h"
 #include "session/member.h"
 #include "session/message.h"
 #include "train/heartbeat.h"
 #include "train/loop.h"
-#include "train/parts.h"
 #include "train/placement.h"
 #include "train/role.h"
-#include "train/test_result.h"
+#include "train/workload.h"
 
 namespace paceline {
 namespace {
@@ -24,7 +24,7 @@ class WorkerRole {
  public:
   explicit WorkerRole(const RoleContext& role)
       : role_(role),
-        parts_(make_parts(role.config)),
+        workload_(make_workload(role.config)),
         dataset_(open_training(role.config)),
         loop_(pumped() ? Duration::zero() : role.config.spin),
         member_(line_options(role, "worker"),
@@ -54,14 +54,14 @@ class WorkerRole {
   }
   // In sync mode rows come when everybody has computed, and not before.
   bool pumped() const {
-    if (!exchanges_rows(role_.config)) return wants_pump(parts_.chunks);
+    if (!exchanges_rows(role_.config)) return wants_pump(workload_.chunks);
     return role_.config.mode != Mode::kSync;
   }
 
-  // On the member's thread. Plans and leases go straight to the exchange once it is there.
+  // On the member's thread. Assignments and leases go straight to the exchange once it is there.
   bool told(wire::Type type, std::string_view meta) {
-    const bool for_exchange =
-        type == wire::PLAN || type == wire::PREPARE || type == wire::LEASE || type == wire::STOP;
+    const bool for_exchange = type == wire::ASSIGNMENT || type == wire::PREPARE ||
+                              type == wire::LEASE || type == wire::STOP;
     const std::lock_guard lock(mutex_);
     if (type == wire::GOODBYE && client_) client_->dismiss();
     if (!for_exchange) return false;
@@ -83,7 +83,7 @@ class WorkerRole {
     if (client_) {
       beat.set_rows(client_->rows());
       beat.set_training_cpu_seconds(beat.cpu_seconds() - cpu_before_);
-      const WorkerEnd::Wait wait = client_->waiting();
+      const PsExchange::Wait wait = client_->waiting();
       beat.set_waiting(wait.what);
       beat.set_waiting_seconds(wait.seconds);
     }
@@ -100,16 +100,12 @@ class WorkerRole {
     counts_.activity.adopt();
     connect(begin);
     cpu_before_ = usage_of_this_process().cpu_seconds;
-    LoopParts parts{*dataset_,
-                    parts_.order,
-                    parts_.grid,
-                    *parts_.model,
-                    *client_,
-                    role_.config.loader,
-                    role_.config.deterministic};
-    std::uint64_t epoch = parts_.grid.epoch_of(begin.version());
+    LoopParts parts{
+        *dataset_,           workload_.order,           workload_.grid, *workload_.model, *client_,
+        role_.config.loader, role_.config.deterministic};
+    std::uint64_t epoch = workload_.grid.epoch_of(begin.version());
     run_worker_loop(parts, counts_, [&](const Share& share) {
-      const std::uint64_t now = parts_.grid.epoch_of(share.step);
+      const std::uint64_t now = workload_.grid.epoch_of(share.step);
       if (tests_ && now > epoch) test_own_view(now - 1);
       epoch = std::max(epoch, now);
     });
@@ -126,30 +122,30 @@ class WorkerRole {
         role_, "worker", {begin.servers().begin(), begin.servers().end()}, member_.incarnation());
     PsClientOptions options;
     options.core.mode = role_.config.mode;
-    options.core.grid = parts_.grid;
-    options.core.chunks = parts_.chunks.chunks();
+    options.core.grid = workload_.grid;
+    options.core.chunks = workload_.chunks.chunks();
     options.core.incarnation = member_.incarnation();
     options.core.version = begin.version();
-    options.core.last_version = parts_.last_version;
+    options.core.last_version = workload_.last_version;
     options.core.report_every = std::max<std::uint64_t>(1, role_.config.lease_block / 2);
-    options.rules = parts_.rules;
+    options.rules = workload_.rules;
     options.wire = role_.config.wire;
     options.deadline = role_.config.deadline;
     options.name = role_.name;
     options.pumped = pumped();
     options.whole_tables = role_.config.transfer == Transfer::kDense;
     const auto tell = [this](ChiefWord message) { member_.tell(std::move(message)); };
-    std::unique_ptr<WorkerEnd> client;
+    std::unique_ptr<PsExchange> client;
     if (exchanges_rows(role_.config)) {
       options.core.rows = true;
-      client = std::make_unique<RowClient>(loop_, deal_rows(parts_),
+      client = std::make_unique<RowClient>(loop_, deal_rows(workload_),
                                            RowClientOptions{options, reads_ahead(role_.config)},
                                            address, tell);
     } else {
-      client = std::make_unique<PsClient>(loop_, parts_.chunks, options, address, tell);
+      client = std::make_unique<PsClient>(loop_, workload_.chunks, options, address, tell);
     }
     if (role_.config.mode == Mode::kSync)
-      client->told(wire::PLAN, begin.plan().SerializeAsString());
+      client->told(wire::ASSIGNMENT, begin.assignment().SerializeAsString());
     const std::lock_guard lock(mutex_);
     client_ = std::move(client);
     for (const ChiefWord& early : std::exchange(early_, {})) client_->told(early.type, early.meta);
@@ -159,8 +155,8 @@ class WorkerRole {
   void test_own_view(std::uint64_t epoch) {
     const Pump::Hold hold = client_->hold();
     counts_.activity.begin(Activity::Kind::kBusy, "testing its own parameters at step");
-    const TestResult tested = test_model(role_.config.model, *parts_.model, *tests_,
-                                         client_->parameters(), &counts_.activity);
+    const Metrics tested = test_model(role_.config.model, *workload_.model, *tests_,
+                                      client_->parameters(), &counts_.activity);
     wire::WorkerEpoch message;
     message.set_epoch(epoch);
     message.set_loss(tested.loss.mean());
@@ -170,7 +166,7 @@ class WorkerRole {
   }
 
   RoleContext role_;
-  RunParts parts_;
+  Workload workload_;
   std::unique_ptr<Dataset> dataset_;
   UnreadableFiles unreadable_{*dataset_};
   std::unique_ptr<Dataset> tests_;
@@ -180,7 +176,7 @@ class WorkerRole {
   std::atomic<double> cpu_before_ = 0;  // it began to train
   Loop loop_;
   std::mutex mutex_;  // guards what the member's thread touches
-  std::unique_ptr<WorkerEnd> client_;
+  std::unique_ptr<PsExchange> client_;
   std::vector<ChiefWord> early_;
   Member member_;
 };

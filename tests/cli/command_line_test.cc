@@ -70,8 +70,10 @@ TEST(CommandLine, TheLastOfRepeatedFlagsWins) {
 }
 
 TEST(CommandLine, TheLastOfRepeatedOptionsWins) {
-  EXPECT_EQ(parse_as<EvaluateOptions>({"evaluate", "r", "--data", "a", "--data", "b"}).data, "b");
-  EXPECT_TRUE(parse_as<EvaluateOptions>({"evaluate", "r", "--json", "--json"}).json);
+  EXPECT_EQ(
+      parse_as<EvaluateCommand>({"evaluate", "r", "--data", "a", "--data", "b"}).evaluate.data,
+      "b");
+  EXPECT_TRUE(parse_as<EvaluateCommand>({"evaluate", "r", "--json", "--json"}).json);
 }
 
 TEST(CommandLine, SwitchesTakeTrueOrFalse) {
@@ -156,11 +158,11 @@ TEST(CommandLine, MissingAndSuperfluousWordsAreRefused) {
 }
 
 TEST(CommandLine, EvaluatePredictInspectAndBenchAreReadWhole) {
-  const auto evaluate = parse_as<EvaluateOptions>(
+  const auto evaluate = parse_as<EvaluateCommand>(
       {"evaluate", "runs/a", "--data", "mnist", "--test-file", "f", "--json"});
-  EXPECT_EQ(evaluate.target, "runs/a");
-  EXPECT_EQ(evaluate.data, "mnist");
-  EXPECT_EQ(evaluate.test_file, "f");
+  EXPECT_EQ(evaluate.evaluate.target, "runs/a");
+  EXPECT_EQ(evaluate.evaluate.data, "mnist");
+  EXPECT_EQ(evaluate.evaluate.test_file, "f");
   EXPECT_TRUE(evaluate.json);
 
   const auto predict = parse_as<PredictOptions>(

@@ -63,7 +63,9 @@ TEST_F(Commands, ADryRunShowsTheConfigurationAndStartsNothing) {
 
 TEST_F(Commands, EvaluateShowsTheResult) {
   actions_.evaluate = [](const EvaluateOptions& options) {
-    return Evaluation{options.target.string(), "mnist/test", 10'000, 0.25, 0.9193};
+    Evaluation evaluation{options.target.string(), "mnist/test", {}};
+    evaluation.metrics.accuracy = 0.9193;
+    return evaluation;
   };
   EXPECT_THAT(output_of({"evaluate", "runs/a"}), HasSubstr("accuracy    91.93 %"));
   const auto object = nlohmann::json::parse(output_of({"evaluate", "runs/a", "--json"}));
@@ -72,7 +74,7 @@ TEST_F(Commands, EvaluateShowsTheResult) {
 }
 
 TEST_F(Commands, PredictWritesOneLinePerExample) {
-  actions_.predict = [](const PredictOptions&, const Actions::EachPredictions& each) {
+  actions_.predict = [](const auto&, const auto&, const EachPredictions& each) {
     each({3, {0.25F, 0.5F, 0.25F}, {}, {}, {}});
     each({3, {0.75F, 0.125F, 0.125F}, {}, {}, {}});
   };
@@ -82,7 +84,7 @@ TEST_F(Commands, PredictWritesOneLinePerExample) {
   const std::string file = (folder_.path() / "labels").string();
   EXPECT_EQ(output_of({"predict", "runs/a", "--input", "i", "--output", file}), "");
   EXPECT_EQ(read_text(file), "1\n0\n");
-  actions_.predict = [](const PredictOptions&, const Actions::EachPredictions& each) {
+  actions_.predict = [](const auto&, const auto&, const EachPredictions& each) {
     each({2, {0.25F, 0.75F}, {}, {}, {"cat", "dog"}});
   };
   EXPECT_EQ(output_of({"predict", "runs/a", "--input", "i"}), "dog\n");

@@ -121,7 +121,7 @@ TEST_F(ChiefTest, EndsWithoutWorkersWhenStepsAreLeft) {
   do_all(core_->lost(worker0_, "killed"));
   do_all(core_->lost(worker1_, "killed"));
   wire::Fenced fenced;
-  fenced.set_number(3);  // the third plan
+  fenced.set_number(3);  // the third assignment
   fenced.set_open(1);
   fenced.set_untouched(2);
   do_all(core_->fenced(server_, fenced));

@@ -23,7 +23,7 @@ class ShareOwnersTest : public ::testing::Test {
   ShareOwners owners_;
 };
 
-TEST_F(ShareOwnersTest, ThePlanSaysWhoOwes) {
+TEST_F(ShareOwnersTest, TheAssignmentSaysWhoOwes) {
   EXPECT_THAT(owners_.owing(4, {{0, 6}}), ElementsAre(1, 2, 3));
   EXPECT_THAT(owners_.owing(4, {{2, 3}, {5, 6}}), ElementsAre(2, 3));
   EXPECT_THAT(owners_.owing(4, {}), IsEmpty());
@@ -35,7 +35,7 @@ TEST_F(ShareOwnersTest, SharesOfTheDeadGoWholeToOneHeirEach) {
   ASSERT_EQ(adopted.at(1).size(), 1U);
   ASSERT_EQ(adopted.at(3).size(), 1U);
   EXPECT_EQ(adopted.at(1)[0].share, (Share{4, {2, 4}}));
-  EXPECT_EQ(adopted.at(1)[0].plan, 1U);
+  EXPECT_EQ(adopted.at(1)[0].assignment, 1U);
   EXPECT_EQ(adopted.at(3)[0].share, (Share{5, {2, 4}}));
   EXPECT_THAT(owners_.owing(4, {{2, 4}}), ElementsAre(1));
   EXPECT_THAT(owners_.owing(5, {{2, 4}}), ElementsAre(3));
@@ -45,11 +45,11 @@ TEST_F(ShareOwnersTest, AnHeirThatDiesPassesOnWhatItInherited) {
   owners_.reassign({4, 5}, {2}, {1, 3});
   owners_.add({2, 5, {{1, 1.0}, {3, 1.0}}});
   const auto adopted = owners_.reassign({4, 5}, {1}, {3});
-  // Its own share, and the one of worker 2, both as plan 1 cut them.
+  // Its own share, and the one of worker 2, both as assignment 1 cut them.
   ASSERT_EQ(adopted.at(3).size(), 2U);
   EXPECT_EQ(adopted.at(3)[0].share, (Share{4, {2, 4}}));
   EXPECT_EQ(adopted.at(3)[1].share, (Share{4, {0, 2}}));
-  EXPECT_EQ(adopted.at(3)[1].plan, 1U);
+  EXPECT_EQ(adopted.at(3)[1].assignment, 1U);
   EXPECT_THAT(owners_.owing(4, {{0, 6}}), ElementsAre(3, 3, 3));
 }
 
@@ -59,16 +59,16 @@ TEST_F(ShareOwnersTest, CompleteStepsAreForgotten) {
 }
 
 // Workers come and go all the time in a long run.
-TEST_F(ShareOwnersTest, PlansThatNoOpenStepNeedsAreForgotten) {
+TEST_F(ShareOwnersTest, AssignmentsThatNoOpenStepNeedsAreForgotten) {
   for (std::uint32_t epoch = 2; epoch < 1000; ++epoch) {
     const std::uint64_t start = 3 * epoch;
     owners_.reassign({start - 1, start}, {}, {1});
     owners_.add({epoch, start, {{1, 1.0}, {epoch, 1.0}}});
-    // The step before is open, and as the plan before has cut it.
+    // The step before is open, and as the assignment before has cut it.
     const std::uint32_t before = epoch == 2 ? 3 : epoch - 1;
     EXPECT_THAT(owners_.owing(start - 1, {{5, 6}}), ElementsAre(before));
     EXPECT_THAT(owners_.owing(start, {{5, 6}}), ElementsAre(epoch));
-    EXPECT_LE(owners_.plans(), 2U);
+    EXPECT_LE(owners_.assignments(), 2U);
   }
 }
 

@@ -42,8 +42,8 @@ void World::server_get(Server& server, const ChiefMessage& message) {
     server_do(server, server.core->pin(pin->version()));
   } else if (const auto* unpin = std::get_if<wire::Unpin>(&message)) {
     server_do(server, server.core->unpin(unpin->version()));
-  } else if (const auto* verdict = std::get_if<wire::Verdict>(&message)) {
-    server_do(server, server.core->verdict(*verdict));
+  } else if (const auto* decision = std::get_if<wire::Decision>(&message)) {
+    server_do(server, server.core->decision(*decision));
   } else if (std::holds_alternative<wire::Stop>(message) && server.core && !ended_) {
     server_do(server, server.core->stop());
   }

@@ -30,11 +30,12 @@ void World::worker_get(Worker& worker, const ChiefMessage& message) {
     options.rows = scenario_.rows;
     worker.core = std::make_unique<WorkerCore>(options);
     worker.begun = true;
-    if (scenario_.mode == Mode::kSync) worker_do(worker, worker.core->plan(begin->plan()));
+    if (scenario_.mode == Mode::kSync)
+      worker_do(worker, worker.core->assignment(begin->assignment()));
   } else if (!worker.core) {
     return;
-  } else if (const auto* plan = std::get_if<wire::Plan>(&message)) {
-    worker_do(worker, worker.core->plan(*plan));
+  } else if (const auto* assignment = std::get_if<wire::Assignment>(&message)) {
+    worker_do(worker, worker.core->assignment(*assignment));
   } else if (const auto* prepare = std::get_if<wire::Prepare>(&message)) {
     worker_do(worker, worker.core->prepare(*prepare));
   } else if (const auto* lease = std::get_if<wire::Lease>(&message)) {
@@ -67,13 +68,13 @@ void World::worker_do(Worker& worker, const WorkerCore::Actions& actions) {
     } else if (const auto* push = std::get_if<SendPush>(&action)) {
       const std::uint32_t chunk = push->message.chunk();
       Server& server = server_of(chunk);
-      const Sender sender{worker.id, worker.id, push->plan_epoch, push->base_version};
-      deliver(
-          worker.id, server.id,
-          said(push->message, sender.plan_epoch, sender.base_version, worker.grads[chunk].words),
-          [this, &server, sender, push = push->message, payload = worker.grads[chunk]] {
-            push_arrives(server, sender, push, payload);
-          });
+      const Sender sender{worker.id, worker.id, push->assignment_epoch, push->base_version};
+      deliver(worker.id, server.id,
+              said(push->message, sender.assignment_epoch, sender.base_version,
+                   worker.grads[chunk].words),
+              [this, &server, sender, push = push->message, payload = worker.grads[chunk]] {
+                push_arrives(server, sender, push, payload);
+              });
     } else {
       deliver(worker.id, kChief, said(std::get<WordForChief>(action).message),
               [this, id = worker.id, tell = std::get<WordForChief>(action)] {

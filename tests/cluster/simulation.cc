@@ -93,7 +93,7 @@ void World::chief_do(const ChiefCore::Actions& actions) {
     } else if (const auto* trained = std::get_if<EpochTrained>(&action)) {
       outcome_.last_epoch = trained->version;
     } else if (const auto* notice = std::get_if<Notice>(&action)) {
-      if (notice->text.starts_with("plan")) ++outcome_.plans;
+      if (notice->text.starts_with("assignment")) ++outcome_.assignments;
     } else if (const auto* end = std::get_if<RunEnded>(&action)) {
       ended_ = true;
       outcome_.ended = end->error;

@@ -75,7 +75,7 @@ struct Outcome {
   std::uint64_t last_epoch = 0;  // the version of the last epoch that was trained
   std::vector<Range> applied;    // async: the steps done at the end
   std::uint64_t examples = 0;    // as the chief counted them
-  std::uint64_t plans = 0;
+  std::uint64_t assignments = 0;
   std::uint64_t duplicates = 0;  // contributions that were seen already
   std::uint64_t events = 0;
   bool struck = false;                        // a mutation that strikes once did

@@ -177,14 +177,14 @@ TEST(Simulation, ARunWhoseSavesFailEndsWithTheReason) {
 }
 
 TEST(Simulation, FaultsReallyHappen) {
-  std::uint64_t plans = 0;
+  std::uint64_t assignments = 0;
   std::uint64_t duplicates = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const Outcome outcome = simulate(varied(seed, Mode::kSync));
-    plans += outcome.plans;
+    assignments += outcome.assignments;
     duplicates += outcome.duplicates;
   }
-  EXPECT_GT(plans, 50U);
+  EXPECT_GT(assignments, 50U);
   EXPECT_GT(duplicates, 20U);
 }
 

@@ -40,7 +40,7 @@ auto fields(const RunConfig& config) {
   const auto& [sch_kind, rate, reference, warmup, step_epochs, step_factor, final_rate] = schedule;
   const auto& [depth, threads] = loader;
   std::ignore = order_seed;  // follows `seed`, see resolve.h
-  std::ignore = image_seed;  // so does this, see train/parts.h
+  std::ignore = image_seed;  // so does this, see train/workload.h
   std::ignore = t_order;     // follows `order`, see there
   return std::make_tuple(
       std::make_tuple(recipe, model_name, dropout, embedding, hidden, rnn, trained, precision, loss,

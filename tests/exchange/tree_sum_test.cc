@@ -61,7 +61,7 @@ void shuffle(std::vector<T>& values, Random& random) {
   for (std::size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random.below(i)]);
 }
 
-// Consecutive shares of random length, as any plan might cut them.
+// Consecutive shares of random length, as any assignment might cut them.
 std::vector<Range> random_shares(std::uint64_t tiles, Random& random) {
   std::vector<Range> shares;
   for (std::uint64_t at = 0; at < tiles;) {

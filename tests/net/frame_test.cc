@@ -16,7 +16,7 @@ FrameHeader example() {
   FrameHeader header;
   header.type = 0x0102;
   header.run = 0x1112131415161718;
-  header.plan_epoch = 0x21222324;
+  header.assignment_epoch = 0x21222324;
   header.incarnation = 0x31323334;
   header.base_version = 0x4142434445464748;
   header.payload_bytes = 0x01020304;
@@ -68,7 +68,7 @@ TEST(Frame, LayoutIsTheDocumentedOne) {
   EXPECT_EQ(number(4, 2), kProtocolVersion);
   EXPECT_EQ(number(6, 2), example().type);
   EXPECT_EQ(number(8, 8), example().run);
-  EXPECT_EQ(number(16, 4), example().plan_epoch);
+  EXPECT_EQ(number(16, 4), example().assignment_epoch);
   EXPECT_EQ(number(20, 4), example().incarnation);
   EXPECT_EQ(number(24, 8), example().base_version);
   EXPECT_EQ(number(32, 8), example().payload_bytes);

@@ -20,14 +20,14 @@ TEST_P(LinkTest, FieldsMetadataAndPayloadArriveAsSent) {
   options.run = 0x1234567890abcdef;
   join(options);
   FrameHeader header = application_header(7);
-  header.plan_epoch = 11;
+  header.assignment_epoch = 11;
   header.incarnation = 12;
   header.base_version = 13;
   left.link->send(header, "some metadata", payload_of("the payload"));
   ASSERT_TRUE(wait_for_messages(1));
   const Recorder::Message& message = right.messages[0];
   EXPECT_EQ(message.header.type, header.type);
-  EXPECT_EQ(message.header.plan_epoch, 11u);
+  EXPECT_EQ(message.header.assignment_epoch, 11u);
   EXPECT_EQ(message.header.incarnation, 12u);
   EXPECT_EQ(message.header.base_version, 13u);
   EXPECT_EQ(message.header.run, options.run);

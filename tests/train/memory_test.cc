@@ -19,7 +19,7 @@ TEST(Memory, EveryRoleIsCounted) {
   RunConfig config = synthetic();
   config.workers = 3;
   config.servers = 2;
-  const auto roles = estimate_memory(config, make_parts(config));
+  const auto roles = estimate_memory(config, make_workload(config));
   ASSERT_EQ(roles.size(), 4U);
   std::uint64_t sum = 0;
   for (const RoleMemory& role : roles) sum += role.each() * role.count;
@@ -29,16 +29,16 @@ TEST(Memory, EveryRoleIsCounted) {
 
 TEST(Memory, AnOptimizerWithStateNeedsMoreOnTheServers) {
   RunConfig config = synthetic();
-  const auto plain = estimate_memory(config, make_parts(config));
+  const auto plain = estimate_memory(config, make_workload(config));
   config.optimizer.kind = OptimizerKind::kAdam;
-  const auto adam = estimate_memory(config, make_parts(config));
+  const auto adam = estimate_memory(config, make_workload(config));
   EXPECT_GT(each(adam, "server"), each(plain, "server"));
   EXPECT_EQ(each(adam, "worker"), each(plain, "worker"));
 }
 
 TEST(Memory, ARunThatDoesNotFitIsRefusedWithTheNumbers) {
   RunConfig config = synthetic();
-  const auto roles = estimate_memory(config, make_parts(config));
+  const auto roles = estimate_memory(config, make_workload(config));
   EXPECT_NO_THROW(check_memory(roles, total(roles)));
   try {
     check_memory(roles, total(roles) - 1);

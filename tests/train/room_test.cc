@@ -14,9 +14,9 @@ using testing::HasSubstr;
 
 TEST(Room, ACheckpointHasParametersAndTheOptimizersState) {
   RunConfig config = synthetic();  // 10 classes of 100 inputs and a bias
-  EXPECT_EQ(checkpoint_bytes(config, make_parts(config)), 4U * 1010);
+  EXPECT_EQ(checkpoint_bytes(config, make_workload(config)), 4U * 1010);
   config.optimizer.kind = OptimizerKind::kAdam;
-  EXPECT_EQ(checkpoint_bytes(config, make_parts(config)), 3U * 4 * 1010);
+  EXPECT_EQ(checkpoint_bytes(config, make_workload(config)), 3U * 4 * 1010);
 }
 
 TEST(Room, ADiskThatHoldsNoCheckpointIsRefusedWithTheNumbers) {

@@ -7,8 +7,8 @@
 #include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "checkpoint/checkpoint.h"
-#include "train/parts.h"
 #include "train/synthetic_config.h"
+#include "train/workload.h"
 
 namespace paceline {
 namespace {
@@ -59,13 +59,13 @@ class StartTest : public testing::Test {
 
 TEST_F(StartTest, WithoutAnotherRunTheSeedDecides) {
   config_.init.clear();
-  const auto model = make_parts(config_).model;
+  const auto model = make_workload(config_).model;
   EXPECT_FALSE(has_start(config_.run_dir / "checkpoints"));
   EXPECT_EQ(loaded(*model), std::vector<float>(model->layout().size));  // softmax: zeros
 }
 
 TEST_F(StartTest, TakesTheValuesOfTheOtherRunAndKeepsThem) {
-  const auto model = make_parts(config_).model;
+  const auto model = make_workload(config_).model;
   write_other(model->layout());
   EXPECT_TRUE(start(*model).empty());
   std::filesystem::remove_all(dir_ / "other");
@@ -75,7 +75,7 @@ TEST_F(StartTest, TakesTheValuesOfTheOtherRunAndKeepsThem) {
 }
 
 TEST_F(StartTest, TensorsOfAnotherShapeStartAnew) {
-  const auto model = make_parts(config_).model;
+  const auto model = make_workload(config_).model;
   Layout layout = model->layout();  // weight [10, 100], bias [10]
   layout.tensors[0].shape = {20, 50};
   write_other(layout);
@@ -86,7 +86,7 @@ TEST_F(StartTest, TensorsOfAnotherShapeStartAnew) {
 }
 
 TEST_F(StartTest, WeightsAreTheLearnedTensorsAndThenThoseOfTheStart) {
-  const auto model = make_parts(config_).model;
+  const auto model = make_workload(config_).model;
   write_other(model->layout());
   start(*model);
   Layout learned = model->layout();  // as if the weight, [10, 100], were frozen
@@ -105,7 +105,7 @@ TEST_F(StartTest, WeightsAreTheLearnedTensorsAndThenThoseOfTheStart) {
 }
 
 TEST_F(StartTest, ARunWithNothingInCommonIsRefused) {
-  const auto model = make_parts(config_).model;
+  const auto model = make_workload(config_).model;
   Layout layout = model->layout();
   for (Tensor& tensor : layout.tensors) tensor.name = "other." + tensor.name;
   write_other(layout);

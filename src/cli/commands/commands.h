@@ -27,7 +27,7 @@ void add_role_command(CLI::App& root, const CommandContext& context);
 
 void run(const ShowText& options, const Session& session);
 void run(const TrainOptions& options, const Session& session);
-void run(const EvaluateOptions& options, const Session& session);
+void run(const EvaluateCommand& options, const Session& session);
 void run(const PredictOptions& options, const Session& session);
 void run(const ExportOptions& options, const Session& session);
 void run(const InspectOptions& options, const Session& session);

@@ -27,7 +27,7 @@ void add_export_command(CLI::App& root, const CommandContext& context) {
 }
 
 void run(const ExportOptions& options, const Session& session) {
-  session.actions.export_weights(options);
+  session.actions.export_weights(options.target, options.output);
 }
 
 }  // namespace paceline

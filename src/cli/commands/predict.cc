@@ -69,7 +69,7 @@ void add_predict_command(CLI::App& root, const CommandContext& context) {
 void run(const PredictOptions& options, const Session& session) {
   std::optional<AtomicFile> file;
   if (!options.output.empty()) file.emplace(options.output);
-  session.actions.predict(options, [&](const Predictions& predictions) {
+  session.actions.predict(options.target, options.input, [&](const Predictions& predictions) {
     const std::string text = lines(predictions, options.probabilities);
     if (file) {
       file->write(text);

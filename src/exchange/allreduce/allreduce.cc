@@ -80,7 +80,7 @@ void AllReduce::abort(const std::string& reason) {
 // ---- the thread that computes ----------------------------------------------------------
 
 Share AllReduce::share_of(std::uint64_t step) const {
-  return {step, options_.plan.tiles_for(options_.incarnation, options_.grid.tiles(step))};
+  return {step, options_.assignment.tiles_for(options_.incarnation, options_.grid.tiles(step))};
 }
 
 std::optional<Share> AllReduce::next() {
@@ -168,14 +168,14 @@ bool AllReduce::wants_factors(Range matrix) const {
 }
 
 std::uint64_t AllReduce::rows_of(std::uint64_t step, std::size_t rank) const {
-  const Range tiles =
-      options_.plan.tiles_for(options_.plan.entries[rank].worker, options_.grid.tiles(step));
+  const Range tiles = options_.assignment.tiles_for(options_.assignment.entries[rank].worker,
+                                                    options_.grid.tiles(step));
   return options_.grid.positions({step, tiles}).size();
 }
 
 void AllReduce::make_room(std::uint64_t step) {
   rows_.clear();
-  for (std::size_t rank = 0; rank < options_.plan.entries.size(); ++rank) {
+  for (std::size_t rank = 0; rank < options_.assignment.entries.size(); ++rank) {
     rows_.push_back(rows_of(step, rank));
   }
   const std::uint64_t rows = std::accumulate(rows_.begin(), rows_.end(), std::uint64_t{0});
@@ -193,7 +193,8 @@ void AllReduce::factors_ready(Range matrix, const Factors& factors) {
   Factored& entry = *find_factored(matrix);
   std::uint64_t before = 0;
   std::size_t rank = 0;
-  for (; options_.plan.entries[rank].worker != options_.incarnation; ++rank) before += rows_[rank];
+  for (; options_.assignment.entries[rank].worker != options_.incarnation; ++rank)
+    before += rows_[rank];
   PACELINE_CHECK(factors.errors.size() == rows_[rank] * entry.matrix.out);
   PACELINE_CHECK(factors.inputs.size() == rows_[rank] * entry.matrix.in);
   const auto place = [&](std::span<const float> from, std::vector<float>& into,

@@ -26,9 +26,9 @@
 #include "exchange/allreduce/buckets.h"
 #include "exchange/allreduce/overwritten.h"
 #include "exchange/allreduce/ring.h"
+#include "exchange/assignment.h"
 #include "exchange/exchange.h"
 #include "exchange/options.h"
-#include "exchange/plan.h"
 #include "optim/groups.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
@@ -37,7 +37,7 @@ namespace paceline {
 
 struct AllReduceOptions {
   Grid grid;
-  Plan plan;  // for the whole run
+  Assignment assignment;  // for the whole run
   std::uint32_t incarnation = 0;
   StepRules rules;
   OptimizerOptions optimizer;

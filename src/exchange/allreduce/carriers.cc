@@ -12,7 +12,7 @@ namespace paceline {
 // A rule that may change what a step does must see all of it. One that ends the run need not:
 // it ends with the step before.
 std::size_t AllReduce::count_early() const {
-  if (options_.plan.entries.size() == 1 || options_.rules.need_whole_step()) return 0;
+  if (options_.assignment.entries.size() == 1 || options_.rules.need_whole_step()) return 0;
   const std::uint64_t most = std::min(options_.early_floats, values_.as_floats().size() / 4);
   std::size_t early = 0;
   while (early < buckets_.size() && buckets_.floats(early).end <= most) ++early;

@@ -13,7 +13,7 @@ LocalHub::LocalHub(const LocalOptions& options, const Schedule& schedule, std::u
       optimizer_(options.optimizer),
       schedule_(schedule),
       epoch_done_(std::move(epoch_done)),
-      plan_{1, 0, {}},
+      assignment_{1, 0, {}},
       values_(Buffer::floats(floats)),
       state_(Buffer::floats(floats * optimizer_.slots())),
       steps_done_(options.version),
@@ -27,7 +27,8 @@ LocalHub::LocalHub(const LocalOptions& options, const Schedule& schedule, std::u
       limit_(epoch_end(options.version)),
       done_(options.grid.steps_per_epoch()) {
   PACELINE_CHECK(options.mode != Mode::kSsp && options.workers > 0);
-  for (std::uint32_t rank = 0; rank < options_.workers; ++rank) plan_.entries.push_back({rank, 1});
+  for (std::uint32_t rank = 0; rank < options_.workers; ++rank)
+    assignment_.entries.push_back({rank, 1});
   if (!options_.applied.empty()) {
     next_step_ = options_.version / done_.size() * done_.size();
     for (const Range& range : options_.applied) {

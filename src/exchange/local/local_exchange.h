@@ -21,11 +21,11 @@
 
 #include "base/buffer.h"
 #include "data/share.h"
+#include "exchange/assignment.h"
 #include "exchange/chunks.h"
 #include "exchange/exchange.h"
 #include "exchange/local/doorbell.h"
 #include "exchange/options.h"
-#include "exchange/plan.h"
 #include "optim/groups.h"
 #include "optim/optimizer.h"
 #include "optim/schedule.h"
@@ -97,7 +97,7 @@ class LocalHub {
   Optimizer optimizer_;
   Schedule schedule_;
   EpochDone epoch_done_;
-  Plan plan_;  // the same for the whole run
+  Assignment assignment_;  // the same for the whole run
   Buffer values_;
   Buffer state_;
   std::atomic<std::uint64_t> steps_done_;

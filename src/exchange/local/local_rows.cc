@@ -54,7 +54,7 @@ class LocalRowHub::Worker final : public Exchange {
 
  private:
   Share share_of(std::uint64_t step) const {
-    return {step, hub_.plan_.tiles_for(rank_, hub_.options_.grid.tiles(step))};
+    return {step, hub_.assignment_.tiles_for(rank_, hub_.options_.grid.tiles(step))};
   }
 
   LocalRowHub& hub_;
@@ -72,7 +72,8 @@ LocalRowHub::LocalRowHub(const LocalRowOptions& options, RowShard& table, EpochD
       table_(table),
       epoch_done_(std::move(epoch_done)),
       version_(table.version()) {
-  for (std::uint32_t rank = 0; rank < options_.workers; ++rank) plan_.entries.push_back({rank, 1});
+  for (std::uint32_t rank = 0; rank < options_.workers; ++rank)
+    assignment_.entries.push_back({rank, 1});
 }
 
 std::unique_ptr<Exchange> LocalRowHub::worker(std::uint32_t rank) {

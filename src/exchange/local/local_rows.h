@@ -11,9 +11,9 @@
 #include <mutex>
 
 #include "data/share.h"
+#include "exchange/assignment.h"
 #include "exchange/exchange.h"
 #include "exchange/options.h"
-#include "exchange/plan.h"
 #include "exchange/ps/row_shard.h"
 
 namespace paceline {
@@ -50,7 +50,7 @@ class LocalRowHub {
   LocalRowOptions options_;
   RowShard& table_;
   EpochDone epoch_done_;
-  Plan plan_;  // the same for the whole run
+  Assignment assignment_;  // the same for the whole run
   std::atomic<std::uint64_t> version_;
   std::atomic<std::uint64_t> skipped_ = 0;
   std::atomic<bool> stopping_ = false;

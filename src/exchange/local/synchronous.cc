@@ -24,7 +24,7 @@ std::optional<Share> LocalHub::Synchronous::after(const Share& share) const {
 }
 
 Share LocalHub::Synchronous::share_of(std::uint64_t step) const {
-  return {step, hub_.plan_.tiles_for(rank_, hub_.options_.grid.tiles(step))};
+  return {step, hub_.assignment_.tiles_for(rank_, hub_.options_.grid.tiles(step))};
 }
 
 void LocalHub::Synchronous::finish(const Loss& loss, const TreeSum* tree) {
@@ -105,7 +105,7 @@ void LocalHub::expect_contributors(std::uint64_t step) {
   contributors_.clear();
   if (step >= options_.last_version) return;
   for (std::uint32_t rank = 0; rank < options_.workers; ++rank) {
-    const bool computes = !plan_.tiles_for(rank, options_.grid.tiles(step)).empty();
+    const bool computes = !assignment_.tiles_for(rank, options_.grid.tiles(step)).empty();
     if (computes) contributors_.push_back(workers_[rank]);
   }
   summed_ = options_.deterministic ? tree_sum_.as_floats() : contributors_.front()->gradient();

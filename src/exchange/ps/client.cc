@@ -8,7 +8,7 @@ namespace paceline {
 
 PsClient::PsClient(Loop& loop, const ChunkMap& map, const PsClientOptions& options,
                    PsAddress address, TellChief tell)
-    : WorkerEnd(loop, options, std::move(tell)),
+    : PsExchange(loop, options, std::move(tell)),
       map_(map),
       parameters_(Buffer::floats(map.floats())),
       aside_(map.chunks()),
@@ -45,7 +45,7 @@ void PsClient::arrived(const wire::Params& params, const FrameHeader& header) {
 }
 
 std::optional<Share> PsClient::next() {
-  const std::optional<Share> share = WorkerEnd::next();
+  const std::optional<Share> share = PsExchange::next();
   if (!share) return share;
   std::fill(ready_floats_.begin(), ready_floats_.end(), 0U);
   std::fill(sent_.begin(), sent_.end(), false);

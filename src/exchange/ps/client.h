@@ -9,7 +9,7 @@
 #include "base/buffer.h"
 #include "exchange/chunks.h"
 #include "exchange/codec.h"
-#include "exchange/ps/worker_end.h"
+#include "exchange/ps/ps_exchange.h"
 
 namespace paceline {
 
@@ -18,7 +18,7 @@ inline bool wants_pump(const ChunkMap& map) {
   return map.floats() * sizeof(float) >= std::size_t{1} << 20;
 }
 
-class PsClient final : public WorkerEnd {
+class PsClient final : public PsExchange {
  public:
   PsClient(Loop& loop, const ChunkMap& map, const PsClientOptions& options, PsAddress address,
            TellChief tell);

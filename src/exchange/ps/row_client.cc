@@ -21,7 +21,7 @@ Payload payload_of(std::string text) {
 
 RowClient::RowClient(Loop& loop, const RowDeal& deal, const RowClientOptions& options,
                      PsAddress address, TellChief tell)
-    : WorkerEnd(loop, options.client, std::move(tell)),
+    : PsExchange(loop, options.client, std::move(tell)),
       deal_(deal),
       ahead_(options.ahead || options.client.core.mode == Mode::kSync),
       arriving_(deal.servers()),

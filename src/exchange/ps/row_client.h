@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/buffer.h"
-#include "exchange/ps/worker_end.h"
+#include "exchange/ps/ps_exchange.h"
 #include "exchange/row_deal.h"
 
 namespace paceline {
@@ -22,7 +22,7 @@ struct RowClientOptions {
   bool ahead = false;  // async and ssp: rows may be read one share ahead
 };
 
-class RowClient final : public WorkerEnd {
+class RowClient final : public PsExchange {
  public:
   RowClient(Loop& loop, const RowDeal& deal, const RowClientOptions& options, PsAddress address,
             TellChief tell);

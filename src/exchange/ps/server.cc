@@ -78,7 +78,7 @@ class PsServer::Client final : public LinkHandler {
         }
         decode(header.codec, arriving_.bytes(), landing_.values->as_floats());
       }
-      const Sender sender{id_, header.incarnation, header.plan_epoch, header.base_version};
+      const Sender sender{id_, header.incarnation, header.assignment_epoch, header.base_version};
       const Gradient gradient = std::exchange(landing_, {});
       server_.carry_out(server_.core_.push(sender, push_), &push_, gradient);
     } else if (header.type == wire::PULL) {
@@ -238,8 +238,8 @@ void PsServer::told(wire::Type type, std::string_view meta) {
     carry_out(core_.pin(parsed<wire::Pin>(meta).version()), nullptr, {});
   } else if (type == wire::UNPIN) {
     carry_out(core_.unpin(parsed<wire::Unpin>(meta).version()), nullptr, {});
-  } else if (type == wire::VERDICT) {
-    carry_out(core_.verdict(parsed<wire::Verdict>(meta)), nullptr, {});
+  } else if (type == wire::DECISION) {
+    carry_out(core_.decision(parsed<wire::Decision>(meta)), nullptr, {});
   } else if (type == wire::STOP) {
     carry_out(core_.stop(), nullptr, {});
   }

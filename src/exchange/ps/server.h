@@ -28,7 +28,7 @@ class PsServer {
 
   LinkHandler* accept(std::shared_ptr<Link> link);  // for the Listener
 
-  // The chief's words: FENCE, PIN, UNPIN, VERDICT, STOP.
+  // The chief's words: FENCE, PIN, UNPIN, DECISION, STOP.
   void told(wire::Type type, std::string_view meta);
   void report();  // how far this server is; call it now and then
 

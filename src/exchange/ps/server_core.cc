@@ -99,8 +99,8 @@ void ServerCore::push_sync(const Sender& sender, const wire::Push& push) {
   // Not even when this chunk is there: a sender holds the step's version of every chunk.
   if (push.step() > version_) return refuse_for(wire::Refusal::FUTURE);
   if (sender.base_version != push.step()) return refuse_for(wire::Refusal::BASE);
-  if (sender.plan_epoch < step_epoch_) return refuse_for(wire::Refusal::STALE_PLAN);
-  step_epoch_ = sender.plan_epoch;
+  if (sender.assignment_epoch < step_epoch_) return refuse_for(wire::Refusal::STALE_PLAN);
+  step_epoch_ = sender.assignment_epoch;
   const Range tiles = range_of(push.tiles());
   const Overlap overlap = chunk.coverage.classify(tiles);
   if (overlap == Overlap::kPartial) return refuse_for(wire::Refusal::OVERLAP);
@@ -231,10 +231,10 @@ const ServerCore::Actions& ServerCore::measured(std::uint64_t step, double sum_o
   return actions_;
 }
 
-const ServerCore::Actions& ServerCore::verdict(const wire::Verdict& verdict) {
+const ServerCore::Actions& ServerCore::decision(const wire::Decision& decision) {
   actions_.clear();
-  if (!stopped_ && verdict.step() == version_ && measuring_ && !scale_) {
-    decide(verdict.sum_of_squares(), verdict.finite());
+  if (!stopped_ && decision.step() == version_ && measuring_ && !scale_) {
+    decide(decision.sum_of_squares(), decision.finite());
   }
   return actions_;
 }

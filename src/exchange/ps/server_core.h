@@ -46,7 +46,7 @@ using ClientId = std::uint32_t;  // of a connection, chosen by the driver
 struct Sender {
   ClientId client = 0;
   std::uint32_t incarnation = 0;
-  std::uint32_t plan_epoch = 0;
+  std::uint32_t assignment_epoch = 0;
   std::uint64_t base_version = 0;
 };
 
@@ -121,7 +121,7 @@ class ServerCore {
   const Actions& pull(ClientId client, std::uint32_t incarnation, const wire::Pull& pull);
   const Actions& checked(std::uint32_t chunk, std::uint64_t step, bool finite);
   const Actions& measured(std::uint64_t step, double sum_of_squares, bool finite);
-  const Actions& verdict(const wire::Verdict& verdict);
+  const Actions& decision(const wire::Decision& decision);
   const Actions& client_gone(ClientId client, std::uint32_t incarnation);
   const Actions& fence(const wire::Fence& fence);
   const Actions& pin(std::uint64_t version);
@@ -200,7 +200,7 @@ class ServerCore {
   Options options_;
   std::map<std::uint32_t, Chunk> chunks_;
   std::uint64_t version_;
-  std::uint32_t step_epoch_ = 0;  // plan of the open step's contributions
+  std::uint32_t step_epoch_ = 0;  // assignment of the open step's contributions
   bool measuring_ = false;        // the open step is covered and waits for its scalars
   std::optional<double> scale_;   // of the open step, once known
   std::set<std::uint64_t> pins_;

@@ -12,15 +12,16 @@ WorkerCore::WorkerCore(const Options& options)
 
 // ---- messages --------------------------------------------------------------------------
 
-const WorkerCore::Actions& WorkerCore::plan(const wire::Plan& message) {
+const WorkerCore::Actions& WorkerCore::assignment(const wire::Assignment& message) {
   actions_.clear();
-  Plan plan{message.epoch(), message.start(), {}};
+  Assignment assignment{message.epoch(), message.start(), {}};
   for (const auto& entry : message.entries()) {
-    plan.entries.push_back({entry.worker(), entry.weight()});
+    assignment.entries.push_back({entry.worker(), entry.weight()});
   }
-  if (!plans_.accepts(plan)) throw FrameError("a plan that is older than the one in force");
-  if (prepared_ && plan.epoch >= *prepared_) prepared_.reset();
-  plans_.add(std::move(plan));
+  if (!assignments_.accepts(assignment))
+    throw FrameError("an assignment that is older than the one in force");
+  if (prepared_ && assignment.epoch >= *prepared_) prepared_.reset();
+  assignments_.add(std::move(assignment));
   for (const auto& share : message.adopt()) {
     add_to_do({{share.step(), {share.tiles().begin(), share.tiles().end()}}, share.epoch()});
   }
@@ -130,14 +131,14 @@ WorkerCore::Next WorkerCore::next_sync(Task& task) {
     if (next_step_ == options_.last_version) {
       return complete(options_.last_version) ? Next::kDone : Next::kWait;
     }
-    const Plan* plan = plans_.in_force(next_step_);
-    if (prepared_ || plan == nullptr) return Next::kWait;
-    task.epoch = plan->epoch;
+    const Assignment* assignment = assignments_.in_force(next_step_);
+    if (prepared_ || assignment == nullptr) return Next::kWait;
+    task.epoch = assignment->epoch;
     task.share = {next_step_,
-                  plan->tiles_for(options_.incarnation, options_.grid.tiles(next_step_))};
+                  assignment->tiles_for(options_.incarnation, options_.grid.tiles(next_step_))};
     if (task.share.tiles.empty() && !complete(next_step_ + 1)) return Next::kWait;
     ++next_step_;
-    plans_.forget_before(next_step_);
+    assignments_.forget_before(next_step_);
     if (!task.share.tiles.empty()) return Next::kShare;
   }
 }
@@ -236,7 +237,7 @@ const WorkerCore::Actions& WorkerCore::push(std::uint32_t number,
   send.message.set_idle(options_.mode != Mode::kSync && idle_);
   send.message.set_clock(clock_.value_or(0));
   send.base_version = options_.rows ? current_->share.step : *chunk.have;
-  send.plan_epoch = current_->epoch;
+  send.assignment_epoch = current_->epoch;
   chunk.pushed = true;
   if (options_.mode != Mode::kSync) {
     if (chunk.pushes++ == commits_ + uncommitted_.size()) {
@@ -280,9 +281,9 @@ std::optional<Share> WorkerCore::after(const Share& share) const {
     return options_.grid.whole(*next);
   }
   const std::uint64_t step = share.step + 1;
-  const Plan* plan = plans_.in_force(step);
-  if (step >= options_.last_version || plan == nullptr) return std::nullopt;
-  return Share{step, plan->tiles_for(options_.incarnation, options_.grid.tiles(step))};
+  const Assignment* assignment = assignments_.in_force(step);
+  if (step >= options_.last_version || assignment == nullptr) return std::nullopt;
+  return Share{step, assignment->tiles_for(options_.incarnation, options_.grid.tiles(step))};
 }
 
 // ---- commits of leases -----------------------------------------------------------------

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "data/share.h"
+#include "exchange/assignment.h"
 #include "exchange/options.h"
-#include "exchange/plan.h"
 #include "session/protocol.pb.h"
 
 namespace paceline {
@@ -32,7 +32,7 @@ struct SendPull {
 };
 struct SendPush {
   wire::Push message;
-  std::uint32_t plan_epoch;
+  std::uint32_t assignment_epoch;
   std::uint64_t base_version;
 };
 struct WordForChief {
@@ -66,7 +66,7 @@ class WorkerCore {
 
   // Messages. Each returns what to send; the reference is valid until the next call.
   using Actions = std::vector<WorkerAction>;
-  const Actions& plan(const wire::Plan& plan);
+  const Actions& assignment(const wire::Assignment& assignment);
   const Actions& prepare(const wire::Prepare& prepare);
   const Actions& lease(const wire::Lease& lease);
   // `clock` is what the first server calls this worker's when it joins (async).
@@ -104,7 +104,7 @@ class WorkerCore {
  private:
   struct Task {
     Share share;
-    std::uint32_t epoch = 0;  // of the plan that cut it
+    std::uint32_t epoch = 0;  // of the assignment that cut it
   };
   struct Chunk {
     std::optional<std::uint64_t> have;    // version in hand
@@ -134,10 +134,10 @@ class WorkerCore {
   Actions actions_;
 
   // sync
-  PlanBook plans_;
+  AssignmentBook assignments_;
   std::uint64_t next_step_;
   std::vector<Task> to_do_;                // adopted or set aside, by step; before anything new
-  std::optional<std::uint32_t> prepared_;  // begins nothing new until that plan is here
+  std::optional<std::uint32_t> prepared_;  // begins nothing new until that assignment is here
 
   // async
   std::deque<std::uint64_t> leases_;

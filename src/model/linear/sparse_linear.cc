@@ -14,6 +14,10 @@ RowView row_of(const Batch& batch, std::size_t i) {
 
 }  // namespace
 
+SparseLinear::Kind kind_of(const ModelOptions& model) {
+  return predicts_numbers(model) ? SparseLinear::Kind::kRegression : SparseLinear::Kind::kLogistic;
+}
+
 float score_of(const RowView& row, std::span<const float> weights) {
   float score = 0;
   for (std::size_t k = 0; k < row.keys.size(); ++k) score += row.value(k) * weights[row.keys[k]];
@@ -45,10 +49,6 @@ void count_loss(SparseLinear::Kind kind, float score, float label, Loss& into) {
 
 float slope_of(SparseLinear::Kind kind, float score, float label) {
   return (kind == SparseLinear::Kind::kRegression ? score : probability_of(score)) - label;
-}
-
-double root_mean_squared_error(const Loss& loss) {
-  return std::sqrt(2 * loss.mean());
 }
 
 SparseLinear::SparseLinear(Kind kind, const DatasetInfo& data) : kind_(kind) {

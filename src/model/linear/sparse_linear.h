@@ -29,12 +29,11 @@ class SparseLinear final : public Model {
   Layout layout_;
 };
 
+SparseLinear::Kind kind_of(const ModelOptions& model);
+
 float score_of(const RowView& row, std::span<const float> weights);
 // What a score costs, and the slope of that; of classes, the probability that it stands for.
 void count_loss(SparseLinear::Kind kind, float score, float label, Loss& into);
 float slope_of(SparseLinear::Kind kind, float score, float label);
 float probability_of(float score);
-// Of a regression, whose loss is half the squared error.
-double root_mean_squared_error(const Loss& loss);
-
 }  // namespace paceline

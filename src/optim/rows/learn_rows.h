@@ -48,8 +48,4 @@ void score_rows(const RowRule& rule, RowPointers rows, const TableView& table,
 float weight_of(const RowRule& rule, TableRow row);
 void weights_of(const RowRule& rule, std::span<const TableRow> rows, std::span<float> weights);
 
-// The probability that a positive example has a higher score than a negative one; ties count
-// half. 0.5 when one of the two is missing.
-double area_under_curve(std::span<const float> scores, std::span<const float> labels);
-
 }  // namespace paceline

@@ -60,7 +60,7 @@ AllReduceOptions options_for(const std::vector<double>& weights) {
   options.bucket_floats = 100;
   options.optimizer.kind = OptimizerKind::kAdam;
   for (std::uint32_t rank = 0; rank < weights.size(); ++rank) {
-    options.plan.entries.push_back({rank, weights[rank]});
+    options.assignment.entries.push_back({rank, weights[rank]});
   }
   return options;
 }
@@ -132,7 +132,7 @@ struct Hooks {
 
 void work(AllReduceOptions options, std::uint32_t rank, const Hooks& hooks, RingNotes& notes,
           Worker& me) {
-  const auto size = static_cast<std::uint32_t>(options.plan.entries.size());
+  const auto size = static_cast<std::uint32_t>(options.assignment.entries.size());
   Ring ring({rank, size, "127.0.0.1", std::chrono::seconds(20), "worker" + std::to_string(rank),
              hooks.wire},
             notes);
@@ -163,7 +163,7 @@ void work(AllReduceOptions options, std::uint32_t rank, const Hooks& hooks, Ring
 
 std::vector<Worker> run(const AllReduceOptions& options, const Hooks& hooks = {}) {
   SharedNotes notes;
-  std::vector<Worker> workers(options.plan.entries.size());
+  std::vector<Worker> workers(options.assignment.entries.size());
   std::vector<std::thread> threads;
   for (std::uint32_t rank = 0; rank < workers.size(); ++rank) {
     threads.emplace_back([&, rank] { work(options, rank, hooks, notes, workers[rank]); });

@@ -108,9 +108,9 @@ inline std::string describe(const WorkerAction& action) {
                        : fmt::format("pull {} version {}", a.message.chunk(), a.message.version());
           },
           [](const SendPush& a) {
-            return fmt::format("push {} step {} tiles {}-{} of plan {} from version {}{}",
+            return fmt::format("push {} step {} tiles {}-{} of assignment {} from version {}{}",
                                a.message.chunk(), a.message.step(), a.message.tiles().begin(),
-                               a.message.tiles().end(), a.plan_epoch, a.base_version,
+                               a.message.tiles().end(), a.assignment_epoch, a.base_version,
                                a.message.idle() ? ", then idle" : "");
           },
           [](const WordForChief& a) { return "chief <- " + describe_any(a.message); },

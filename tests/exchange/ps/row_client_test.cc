@@ -92,7 +92,7 @@ class RowCluster {
  public:
   explicit RowCluster(const ClusterShape& shape) : shape_(shape), deal_(kTableRows, shape.servers) {
     for (std::uint32_t worker = 1; worker <= shape.workers; ++worker) {
-      plan_.entries.push_back({worker, 1});
+      assignment_.entries.push_back({worker, 1});
     }
     for (std::uint32_t server = 0; server < shape.servers; ++server) start_server(server);
     for (std::uint32_t worker = 1; worker <= shape.workers; ++worker) start_worker(worker);
@@ -102,7 +102,7 @@ class RowCluster {
   void train() {
     for (std::uint64_t step = 0; step < kSteps; ++step) {
       for (std::uint32_t worker = 1; worker <= shape_.workers; ++worker) {
-        const Range tiles = plan_.tiles_for(worker, kRowGrid.tiles(step));
+        const Range tiles = assignment_.tiles_for(worker, kRowGrid.tiles(step));
         if (tiles.empty()) continue;
         RowClient& client = *clients_[worker - 1];
         const auto share = client.next();
@@ -175,14 +175,14 @@ class RowCluster {
     clients_.push_back(std::make_unique<RowClient>(loop_, deal_, options, address("worker", worker),
                                                    [](ChiefWord) {}));
     if (shape_.mode == Mode::kSync) {
-      wire::Plan plan;
-      plan.set_epoch(1);
-      for (const PlanEntry& entry : plan_.entries) {
-        wire::PlanEntry& added = *plan.add_entries();
+      wire::Assignment assignment;
+      assignment.set_epoch(1);
+      for (const AssignmentEntry& entry : assignment_.entries) {
+        wire::AssignmentEntry& added = *assignment.add_entries();
         added.set_worker(entry.worker);
         added.set_weight(entry.weight);
       }
-      clients_.back()->told(wire::PLAN, plan.SerializeAsString());
+      clients_.back()->told(wire::ASSIGNMENT, assignment.SerializeAsString());
     } else {
       wire::Lease lease;
       lease.add_steps()->set_end(kSteps);
@@ -229,7 +229,7 @@ class RowCluster {
 
   ClusterShape shape_;
   RowDeal deal_;
-  Plan plan_;
+  Assignment assignment_;
   TempDir folder_;
   Loop loop_;
   std::vector<RowShard*> shards_;

@@ -7,7 +7,7 @@
 namespace paceline {
 
 // Steps of four tiles of one example each, 25 of them in an epoch; client 1 is incarnation
-// 1 and so on; shares are cut by plan 1 unless said otherwise.
+// 1 and so on; shares are cut by assignment 1 unless said otherwise.
 struct ScriptedServer {
   static ServerCore::Options options(std::vector<std::uint32_t> chunks = {0}) {
     ServerCore::Options options;
@@ -36,8 +36,8 @@ struct ScriptedServer {
 
   // Sync.
   Lines push(std::uint32_t worker, std::uint32_t chunk, std::uint64_t step, Range tiles,
-             std::uint32_t plan = 1) {
-    return lines(core.push({worker, worker, plan, step}, push_of(chunk, step, tiles)));
+             std::uint32_t assignment = 1) {
+    return lines(core.push({worker, worker, assignment, step}, push_of(chunk, step, tiles)));
   }
   Lines pull(std::uint32_t worker, std::uint32_t chunk, std::uint64_t version) {
     wire::Pull pull;

@@ -10,27 +10,28 @@
 
 namespace paceline {
 
-inline wire::Plan plan_of(std::uint32_t epoch, std::uint64_t start,
-                          const std::vector<std::pair<std::uint32_t, double>>& workers) {
-  wire::Plan plan;
-  plan.set_epoch(epoch);
-  plan.set_start(start);
+inline wire::Assignment assignment_of(
+    std::uint32_t epoch, std::uint64_t start,
+    const std::vector<std::pair<std::uint32_t, double>>& workers) {
+  wire::Assignment assignment;
+  assignment.set_epoch(epoch);
+  assignment.set_start(start);
   for (const auto& [worker, weight] : workers) {
-    wire::PlanEntry& entry = *plan.add_entries();
+    wire::AssignmentEntry& entry = *assignment.add_entries();
     entry.set_worker(worker);
     entry.set_weight(weight);
   }
-  return plan;
+  return assignment;
 }
 
-inline wire::Plan with_adopted(wire::Plan plan, std::uint64_t step, Range tiles,
-                               std::uint32_t epoch) {
-  wire::ShareOf& share = *plan.add_adopt();
+inline wire::Assignment with_adopted(wire::Assignment assignment, std::uint64_t step, Range tiles,
+                                     std::uint32_t epoch) {
+  wire::ShareOf& share = *assignment.add_adopt();
   share.set_step(step);
   share.mutable_tiles()->set_begin(tiles.begin);
   share.mutable_tiles()->set_end(tiles.end);
   share.set_epoch(epoch);
-  return plan;
+  return assignment;
 }
 
 // Worker 1 of a run with two chunks and steps of four tiles, 25 of them in an epoch.

@@ -263,12 +263,12 @@ ScriptedServer covered_step(const StepRules& rules, std::uint32_t servers = 1) {
   return server;
 }
 
-wire::Verdict verdict_on(std::uint64_t step, double sum_of_squares, bool finite) {
-  wire::Verdict verdict;
-  verdict.set_step(step);
-  verdict.set_sum_of_squares(sum_of_squares);
-  verdict.set_finite(finite);
-  return verdict;
+wire::Decision decision_on(std::uint64_t step, double sum_of_squares, bool finite) {
+  wire::Decision decision;
+  decision.set_step(step);
+  decision.set_sum_of_squares(sum_of_squares);
+  decision.set_finite(finite);
+  return decision;
 }
 
 TEST(SyncServer, ClipsTheMeanGradientOfAllChunksAlike) {
@@ -297,10 +297,10 @@ TEST(SyncServer, LetsTheChiefDecideWhenThereAreOthers) {
   ScriptedServer server = covered_step({.clip = 0.5}, 2);
   EXPECT_THAT(lines(server.core.measured(0, 28, true)),
               ElementsAre("chief <- scalars of step 0: 28"));
-  EXPECT_THAT(lines(server.core.verdict(verdict_on(1, 64, true))), IsEmpty());  // another step's
-  EXPECT_THAT(lines(server.core.verdict(verdict_on(0, 64, true))).front(),
+  EXPECT_THAT(lines(server.core.decision(decision_on(1, 64, true))), IsEmpty());  // another step's
+  EXPECT_THAT(lines(server.core.decision(decision_on(0, 64, true))).front(),
               "apply 0: step 0, weight 4, scale 0.25 -> version 1");
-  EXPECT_THAT(lines(server.core.verdict(verdict_on(0, 64, true))), IsEmpty());  // said before
+  EXPECT_THAT(lines(server.core.decision(decision_on(0, 64, true))), IsEmpty());  // said before
   EXPECT_EQ(server.core.version(), 1u);
 }
 
@@ -335,7 +335,7 @@ TEST(SyncServer, SkipsAGradientThatIsNotFiniteOnAnyServer) {
   EXPECT_THAT(lines(server.core.measured(0, 64, true)),
               ElementsAre("chief <- scalars of step 0: 64"));
   EXPECT_THAT(
-      lines(server.core.verdict(verdict_on(0, 64, false))),
+      lines(server.core.decision(decision_on(0, 64, false))),
       ElementsAre("apply 0: step 0, weight 4, scale 0 -> version 1", "1 <- params 0 version 1",
                   "apply 1: step 0, weight 4, scale 0 -> version 1", "1 <- params 1 version 1"));
   EXPECT_EQ(server.report().skipped(), 1u);

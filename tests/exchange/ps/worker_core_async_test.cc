@@ -19,14 +19,15 @@ TEST(AsyncWorker, ComputesItsLeasesFromTheLatestParameters) {
   EXPECT_THAT(worker.needs(0), IsEmpty());
   worker.params(0, 17);
   EXPECT_TRUE(worker.core.holds(0));
-  EXPECT_THAT(worker.compute(17), ElementsAre("push 1 step 4 tiles 0-4 of plan 0 from version 17",
-                                              "push 0 step 4 tiles 0-4 of plan 0 from version 17"));
+  EXPECT_THAT(worker.compute(17),
+              ElementsAre("push 1 step 4 tiles 0-4 of assignment 0 from version 17",
+                          "push 0 step 4 tiles 0-4 of assignment 0 from version 17"));
   EXPECT_EQ(worker.next(), "step 5 tiles 0-4");
   EXPECT_THAT(worker.needs(0), IsEmpty());  // the push is answered with the latest
   EXPECT_FALSE(worker.core.holds(0));
   EXPECT_THAT(worker.compute(18),
-              ElementsAre("push 1 step 5 tiles 0-4 of plan 0 from version 18, then idle",
-                          "push 0 step 5 tiles 0-4 of plan 0 from version 18, then idle"));
+              ElementsAre("push 1 step 5 tiles 0-4 of assignment 0 from version 18, then idle",
+                          "push 0 step 5 tiles 0-4 of assignment 0 from version 18, then idle"));
   EXPECT_EQ(worker.next(), "wait");
 }
 

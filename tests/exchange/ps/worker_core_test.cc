@@ -16,8 +16,8 @@ using testing::IsEmpty;
 
 TEST(SyncWorker, PullsWhatAShareNeedsAndPushesItsGradient) {
   ScriptedWorker worker;
-  EXPECT_EQ(worker.next(), "wait");  // for a plan
-  worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
+  EXPECT_EQ(worker.next(), "wait");  // for an assignment
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}, {2, 1}}));
   EXPECT_EQ(worker.next(), "step 0 tiles 0-2");
   EXPECT_THAT(worker.needs(0), ElementsAre("pull 0 version 0"));
   EXPECT_THAT(worker.needs(0), IsEmpty());  // under way
@@ -26,8 +26,10 @@ TEST(SyncWorker, PullsWhatAShareNeedsAndPushesItsGradient) {
   EXPECT_TRUE(worker.core.holds(0));
   EXPECT_THAT(worker.needs(1), ElementsAre("pull 1 version 0"));
   worker.params(1, 0);
-  EXPECT_THAT(worker.push(1), ElementsAre("push 1 step 0 tiles 0-2 of plan 1 from version 0"));
-  EXPECT_THAT(worker.push(0), ElementsAre("push 0 step 0 tiles 0-2 of plan 1 from version 0"));
+  EXPECT_THAT(worker.push(1),
+              ElementsAre("push 1 step 0 tiles 0-2 of assignment 1 from version 0"));
+  EXPECT_THAT(worker.push(0),
+              ElementsAre("push 0 step 0 tiles 0-2 of assignment 1 from version 0"));
   EXPECT_EQ(worker.next(), "step 1 tiles 0-2");
   // A push is answered with the next version: there is nothing to ask for.
   EXPECT_THAT(worker.needs(0), IsEmpty());
@@ -38,7 +40,7 @@ TEST(SyncWorker, PullsWhatAShareNeedsAndPushesItsGradient) {
 
 TEST(SyncWorker, LeavesParametersAloneThatAreInUse) {
   ScriptedWorker worker;
-  worker.core.plan(plan_of(1, 0, {{1, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}}));
   EXPECT_TRUE(worker.core.may_land(0));
   worker.next();
   EXPECT_TRUE(worker.core.may_land(0));  // waited for
@@ -51,8 +53,8 @@ TEST(SyncWorker, LeavesParametersAloneThatAreInUse) {
 
 TEST(SyncWorker, WaitsForStepsInWhichItHasNoShare) {
   ScriptedWorker worker;
-  worker.core.plan(plan_of(1, 0, {{1, 0}, {2, 1}}));
-  worker.core.plan(plan_of(2, 2, {{1, 1}, {2, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 0}, {2, 1}}));
+  worker.core.assignment(assignment_of(2, 2, {{1, 1}, {2, 1}}));
   EXPECT_EQ(worker.next(), "wait");
   EXPECT_THAT(worker.asked(), ElementsAre("pull 0 version 1", "pull 1 version 1"));
   EXPECT_EQ(worker.next(), "wait");
@@ -71,7 +73,7 @@ TEST(SyncWorker, IsDoneWhenTheLastVersionIsEverywhere) {
   WorkerCore::Options options = ScriptedWorker::options(Mode::kSync);
   options.version = 24;
   ScriptedWorker worker(options);
-  worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}, {2, 1}}));
   EXPECT_EQ(worker.next(), "step 24 tiles 0-2");
   worker.compute(24);
   EXPECT_EQ(worker.next(), "wait");  // others may need help
@@ -83,30 +85,32 @@ TEST(SyncWorker, IsDoneWhenTheLastVersionIsEverywhere) {
 
 TEST(SyncWorker, SetsAsideWhatItBeganForAnOlderShareItAdopts) {
   ScriptedWorker worker;
-  worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}, {2, 1}}));
   worker.next();
   worker.compute(0);
   EXPECT_EQ(worker.next(), "step 1 tiles 0-2");  // waits for version 1, which lacks tiles 2-4
   EXPECT_FALSE(worker.core.superseded());
-  worker.core.plan(with_adopted(plan_of(2, 2, {{1, 1}}), 0, {2, 4}, 1));
+  worker.core.assignment(with_adopted(assignment_of(2, 2, {{1, 1}}), 0, {2, 4}, 1));
   EXPECT_TRUE(worker.core.superseded());
   worker.core.set_aside();
   EXPECT_EQ(worker.next(), "step 0 tiles 2-4");
-  EXPECT_THAT(worker.compute(0), ElementsAre("push 1 step 0 tiles 2-4 of plan 1 from version 0",
-                                             "push 0 step 0 tiles 2-4 of plan 1 from version 0"));
+  EXPECT_THAT(worker.compute(0),
+              ElementsAre("push 1 step 0 tiles 2-4 of assignment 1 from version 0",
+                          "push 0 step 0 tiles 2-4 of assignment 1 from version 0"));
   EXPECT_EQ(worker.next(), "step 1 tiles 0-2");
-  EXPECT_THAT(worker.compute(1), ElementsAre("push 1 step 1 tiles 0-2 of plan 1 from version 1",
-                                             "push 0 step 1 tiles 0-2 of plan 1 from version 1"));
+  EXPECT_THAT(worker.compute(1),
+              ElementsAre("push 1 step 1 tiles 0-2 of assignment 1 from version 1",
+                          "push 0 step 1 tiles 0-2 of assignment 1 from version 1"));
   EXPECT_EQ(worker.next(), "step 2 tiles 0-4");
 }
 
 TEST(SyncWorker, PullsTheOldVersionForAShareItAdopts) {
   ScriptedWorker worker;
-  worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}, {2, 1}}));
   worker.next();
   worker.compute(0);
   worker.params(0, 1);  // this chunk is a version ahead already
-  worker.core.plan(with_adopted(plan_of(2, 2, {{1, 1}}), 0, {2, 4}, 1));
+  worker.core.assignment(with_adopted(assignment_of(2, 2, {{1, 1}}), 0, {2, 4}, 1));
   EXPECT_EQ(worker.next(), "step 0 tiles 2-4");
   EXPECT_THAT(worker.needs(0), ElementsAre("pull 0 version 0"));
   worker.params(0, 0);
@@ -115,12 +119,12 @@ TEST(SyncWorker, PullsTheOldVersionForAShareItAdopts) {
 
 TEST(SyncWorker, AsksForAllOfAVersionWhoseChangesCameTooLate) {
   ScriptedWorker worker;
-  worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}, {2, 1}}));
   worker.next();
   worker.compute(0);
   worker.next();
   worker.compute(1);  // the answers will be changes from version 1 to 2
-  worker.core.plan(with_adopted(plan_of(2, 2, {{1, 1}}), 0, {2, 4}, 1));
+  worker.core.assignment(with_adopted(assignment_of(2, 2, {{1, 1}}), 0, {2, 4}, 1));
   worker.next();
   worker.needs(0);
   worker.params(0, 0);
@@ -135,13 +139,13 @@ TEST(SyncWorker, AsksForAllOfAVersionWhoseChangesCameTooLate) {
 
 TEST(SyncWorker, FinishesAShareOfWhichItPushedSomething) {
   ScriptedWorker worker;
-  worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}, {2, 1}}));
   worker.next();
   worker.compute(0);
   EXPECT_EQ(worker.next(), "step 1 tiles 0-2");
   worker.all_params(1);
   worker.push(1);
-  worker.core.plan(with_adopted(plan_of(2, 2, {{1, 1}}), 0, {2, 4}, 1));
+  worker.core.assignment(with_adopted(assignment_of(2, 2, {{1, 1}}), 0, {2, 4}, 1));
   EXPECT_FALSE(worker.core.superseded());
   worker.push(0);
   EXPECT_EQ(worker.next(), "step 0 tiles 2-4");
@@ -149,7 +153,7 @@ TEST(SyncWorker, FinishesAShareOfWhichItPushedSomething) {
 
 TEST(SyncWorker, ComputesAdoptedSharesOfLaterStepsWhenItGetsThere) {
   ScriptedWorker worker;
-  worker.core.plan(with_adopted(plan_of(2, 0, {{1, 1}, {2, 1}}), 1, {3, 4}, 1));
+  worker.core.assignment(with_adopted(assignment_of(2, 0, {{1, 1}, {2, 1}}), 1, {3, 4}, 1));
   EXPECT_EQ(worker.next(), "step 0 tiles 0-2");
   worker.compute(0);
   EXPECT_EQ(worker.next(), "step 1 tiles 3-4");
@@ -157,25 +161,25 @@ TEST(SyncWorker, ComputesAdoptedSharesOfLaterStepsWhenItGetsThere) {
   EXPECT_EQ(worker.next(), "step 1 tiles 0-2");
 }
 
-TEST(SyncWorker, BeginsNothingNewBetweenPrepareAndThePlan) {
+TEST(SyncWorker, BeginsNothingNewBetweenPrepareAndTheAssignment) {
   ScriptedWorker worker;
-  worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}, {2, 1}}));
   EXPECT_EQ(worker.next(), "step 0 tiles 0-2");
   EXPECT_THAT(worker.prepare(2), ElementsAre("chief <- prepared 2: next 1"));
   worker.compute(0);  // what it has begun it finishes
   EXPECT_EQ(worker.next(), "wait");
   EXPECT_THAT(worker.prepare(3), ElementsAre("chief <- prepared 3: next 1"));
-  worker.core.plan(plan_of(2, 1, {{1, 1}, {2, 1}, {3, 2}}));
-  EXPECT_EQ(worker.next(), "wait");  // for plan 3
-  worker.core.plan(plan_of(3, 2, {{1, 1}, {3, 1}}));
-  EXPECT_EQ(worker.next(), "step 1 tiles 0-1");  // plan 2 holds until plan 3 starts
+  worker.core.assignment(assignment_of(2, 1, {{1, 1}, {2, 1}, {3, 2}}));
+  EXPECT_EQ(worker.next(), "wait");  // for assignment 3
+  worker.core.assignment(assignment_of(3, 2, {{1, 1}, {3, 1}}));
+  EXPECT_EQ(worker.next(), "step 1 tiles 0-1");  // assignment 2 holds until assignment 3 starts
   worker.compute(1);
   EXPECT_EQ(worker.next(), "step 2 tiles 0-2");
 }
 
 TEST(SyncWorker, JumpsAheadWhenTheRunHasGoneOnWithoutIt) {
   ScriptedWorker worker;
-  worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}, {2, 1}}));
   EXPECT_EQ(worker.next(), "step 0 tiles 0-2");
   worker.needs(0);
   worker.refused(0, 0, wire::Refusal::GONE, 5);
@@ -187,8 +191,8 @@ TEST(SyncWorker, JumpsAheadWhenTheRunHasGoneOnWithoutIt) {
 
 TEST(SyncWorker, DropsAdoptedSharesThatAreNoLongerNeeded) {
   ScriptedWorker worker;
-  wire::Plan plan = with_adopted(plan_of(1, 0, {{1, 1}, {2, 1}}), 3, {2, 4}, 1);
-  worker.core.plan(with_adopted(plan, 6, {2, 4}, 1));
+  wire::Assignment assignment = with_adopted(assignment_of(1, 0, {{1, 1}, {2, 1}}), 3, {2, 4}, 1);
+  worker.core.assignment(with_adopted(assignment, 6, {2, 4}, 1));
   EXPECT_EQ(worker.next(), "step 0 tiles 0-2");
   worker.refused(0, 0, wire::Refusal::GONE, 6);
   EXPECT_EQ(worker.next(), "step 6 tiles 2-4");
@@ -196,7 +200,7 @@ TEST(SyncWorker, DropsAdoptedSharesThatAreNoLongerNeeded) {
 
 TEST(SyncWorker, CannotGoOnWhenItIsRefused) {
   ScriptedWorker worker;
-  worker.core.plan(plan_of(1, 0, {{1, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}}));
   worker.next();
   const auto message = [&](wire::Refusal::Reason reason) -> std::string {
     try {
@@ -217,8 +221,8 @@ TEST(SyncWorker, CannotGoOnWhenItIsRefused) {
 TEST(SyncWorker, GuessesTheShareThatFollows) {
   ScriptedWorker worker;
   EXPECT_FALSE(worker.core.after({0, {0, 2}}).has_value());
-  worker.core.plan(plan_of(1, 0, {{1, 1}, {2, 1}}));
-  worker.core.plan(plan_of(2, 3, {{1, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}, {2, 1}}));
+  worker.core.assignment(assignment_of(2, 3, {{1, 1}}));
   EXPECT_EQ(worker.core.after({0, {0, 2}}), (Share{1, {0, 2}}));
   EXPECT_EQ(worker.core.after({2, {0, 2}}), (Share{3, {0, 4}}));
   EXPECT_FALSE(worker.core.after({24, {0, 4}}).has_value());
@@ -226,7 +230,7 @@ TEST(SyncWorker, GuessesTheShareThatFollows) {
 
 TEST(SyncWorker, StopsWhenTold) {
   ScriptedWorker worker;
-  worker.core.plan(plan_of(1, 0, {{1, 1}}));
+  worker.core.assignment(assignment_of(1, 0, {{1, 1}}));
   worker.next();
   worker.core.stop();
   EXPECT_TRUE(worker.core.superseded());

@@ -143,13 +143,5 @@ TEST(HotRows, ThreadsBringTheirChangesTogether) {
   EXPECT_EQ(table.rows()[5].b, 800);
 }
 
-TEST(AreaUnderCurve, IsTheChanceOfRightOrder) {
-  const std::vector<float> labels = {0, 1, 0, 1};
-  EXPECT_DOUBLE_EQ(area_under_curve(std::vector<float>{1, 2, 3, 4}, labels), 0.75);
-  EXPECT_DOUBLE_EQ(area_under_curve(std::vector<float>{1, 4, 2, 3}, labels), 1);
-  EXPECT_DOUBLE_EQ(area_under_curve(std::vector<float>{1, 1, 1, 1}, labels), 0.5);
-  EXPECT_DOUBLE_EQ(area_under_curve(std::vector<float>{1, 2}, std::vector<float>{1, 1}), 0.5);
-}
-
 }  // namespace
 }  // namespace paceline
