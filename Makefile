@@ -10,10 +10,11 @@ SOURCES = $(shell find src apps tests bench tools -name '*.h' -o -name '*.cc' 2>
 # What stands on large libraries.
 OPTIONAL = -DPACELINE_TESTS=ON -DPACELINE_TORCH=ON -DPACELINE_IMAGES=ON -DPACELINE_MPI=ON
 # More of CMake's options, another folder for the address sanitizer, and how many sources
-# tidy-changed looks at.
+# tidy-changed looks at. A sanitizer's tests that start whole runs may be a part of them (PART=1/2).
 CMAKE_OPTIONS ?=
 ASAN ?= build/asan
 MOST ?=
+PART ?=
 
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
@@ -42,10 +43,10 @@ build-tsan: packages
 	cmake --build build/tsan -j $(JOBS)
 
 test-asan: build-asan ## all tests under the address and undefined-behaviour sanitizers
-	tools/run_tests $(ASAN) -j $(JOBS)
+	tools/run_tests $(ASAN) $(if $(PART),--part $(PART)) -j $(JOBS)
 
 test-tsan: build-tsan ## all tests under the thread sanitizer
-	tools/run_tests build/tsan -j $(JOBS)
+	tools/run_tests build/tsan $(if $(PART),--part $(PART)) -j $(JOBS)
 
 test-fuzz: packages ## all fuzzers: the cases that are kept, then a fixed number of new ones
 	cmake --preset fuzz

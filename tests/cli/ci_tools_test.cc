@@ -20,9 +20,9 @@ class RunTests : public testing::Test {
     folder_.write("bin/id", "#!/bin/sh\necho $USER_ID\n");
   }
   // As the user with this id.
-  ToolOutcome run_as(int id) const {
+  ToolOutcome run_as(int id, const std::string& options = "") const {
     return shell("cd " + folder_.path().string() + " && chmod +x bin/id && USER_ID=" +
-                 std::to_string(id) + " PATH=$PWD/bin:$PATH run_tests build 2>&1");
+                 std::to_string(id) + " PATH=$PWD/bin:$PATH run_tests build " + options + " 2>&1");
   }
 
   TestFolder folder_;
@@ -33,6 +33,22 @@ TEST_F(RunTests, WithoutRootLeavesOutWhatNeedsItAndSaysHowMany) {
   EXPECT_TRUE(outcome.ok) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("left out: 2 tests that need root"));
   EXPECT_THAT(outcome.output, HasSubstr("100% tests passed, 0 tests failed out of 1"));
+}
+
+TEST_F(RunTests, PartsOfWholeRunsAreDisjointAndTogetherAll) {
+  folder_.write("build/CTestTestfile.cmake",
+                "add_test(base/a true)\nadd_test(system/b true)\nadd_test(system/c true)\n"
+                "add_test(power_loss/d true)\n");
+  const std::string first = run_as(0, "--part 1/2").output;
+  const std::string second = run_as(0, "--part 2/2").output;
+  const auto counted = [](const std::string& output, const char* name) {
+    return output.find(std::string(name) + " ") != std::string::npos;
+  };
+  EXPECT_TRUE(counted(first, "base/a") && counted(second, "base/a"));
+  for (const char* name : {"system/b", "system/c", "power_loss/d"}) {
+    EXPECT_NE(counted(first, name), counted(second, name)) << name << first << second;
+  }
+  EXPECT_TRUE(counted(second, "system/c"));
 }
 
 TEST_F(RunTests, AsRootRunsAll) {
@@ -141,7 +157,7 @@ TEST(CiRun, ChecksFirstAndEndsWithTheCountOfTheTests) {
 TEST(CiRun, FailsWithTheFirstStageThatFails) {
   const ToolOutcome outcome = ci_run("test-tsan");
   EXPECT_FALSE(outcome.ok);
-  EXPECT_THAT(outcome.output, testing::EndsWith("make test-tsan\n"));
+  EXPECT_THAT(outcome.output, testing::EndsWith("make test-tsan PART=2/2\n"));
   EXPECT_FALSE(ci_run("test").ok);
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "net/frame.h"
+
 namespace paceline {
 namespace {
 

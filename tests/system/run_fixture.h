@@ -83,13 +83,14 @@ inline void SyntheticRun::expect_undisturbed(const std::string& name, const Argu
 
 // Long enough to be hit in the middle: the epochs are many and short.
 #if defined(__SANITIZE_THREAD__)
-inline constexpr int kEpochs = 250;  // sanitizers make them longer
+inline constexpr int kEpochs = 120;  // sanitizers make them longer
 #elif defined(__SANITIZE_ADDRESS__)
-inline constexpr int kEpochs = 500;
+inline constexpr int kEpochs = 200;
 #else
 inline constexpr int kEpochs = 2000;
 #endif
 inline constexpr int kExamples = 997 * kEpochs;
+inline constexpr int kSaveEvery = kEpochs / 20;
 // Of a run of so many steps whose sums were rounded in another order, relative to the largest
 // number.
 inline constexpr double kRounding = 2e-5;
@@ -98,8 +99,9 @@ class LongRun : public SyntheticRun {
  protected:
   // Adagrad's sums forget no gradient; the weights of plain descent would, in so many steps.
   Arguments train(const std::string& name, const Arguments& more) const {
-    Arguments arguments = {"--epochs", std::to_string(kEpochs), "--checkpoint-every",
-                           "100",      "--optimizer",           "adagrad"};
+    Arguments arguments = {"--epochs",           std::to_string(kEpochs),
+                           "--checkpoint-every", std::to_string(kSaveEvery),
+                           "--optimizer",        "adagrad"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     return SyntheticRun::train(name, arguments);
   }
@@ -110,8 +112,8 @@ class LongRun : public SyntheticRun {
     SyntheticRun::expect_undisturbed(name, train("undisturbed", arguments), tolerance);
   }
   void resume(const std::string& name) const {
-    const Result resumed = paceline(
-        {"train", "--resume", path(name).string(), "--quiet", "--checkpoint-every", "100"});
+    const Result resumed = paceline({"train", "--resume", path(name).string(), "--quiet",
+                                     "--checkpoint-every", std::to_string(kSaveEvery)});
     ASSERT_EQ(resumed.code, 0) << resumed.output;
   }
   bool has_begun(const std::string& name) const {

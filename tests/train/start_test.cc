@@ -7,6 +7,7 @@
 #include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/weights.h"
 #include "train/synthetic_config.h"
 #include "train/workload.h"
 

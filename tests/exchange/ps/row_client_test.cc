@@ -12,6 +12,7 @@
 #include "base/temp_dir.h"
 #include "exchange/ps/row_reader.h"
 #include "exchange/ps/row_shard.h"
+#include "exchange/ps/server.h"
 #include "net/socket.h"
 
 namespace paceline {
