@@ -10,8 +10,8 @@ namespace paceline {
 Pixels read_png(const std::filesystem::path& file) {
   // A header may promise anything. What is deflated grows to no more than so many times its size,
   // and a pixel has a bit at least.
-  constexpr std::uint64_t kMostPixels = 1 << 28;
-  constexpr std::uint64_t kMostPixelsPerByte = 8 * 1032;
+  constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
+  constexpr std::uint64_t kMostPixelsPerByte = std::uint64_t{8} * 1032;
   png_image image{};
   image.version = PNG_IMAGE_VERSION;
   const auto fail = [&](const std::string& reason) {

@@ -19,7 +19,7 @@ struct NetworkOptions {
 };
 
 // How much may leave an end of a link at once, however long it was idle.
-inline constexpr std::uint64_t kLinkBurst = 32 * 1024;
+inline constexpr std::uint64_t kLinkBurst = std::uint64_t{32} * 1024;
 
 class EmulatedNetwork {
  public:

@@ -30,7 +30,7 @@ class LocalDenseRun {
         report_(config, workload_.grid, reporter),
         hub_(hub_options(), workload_.schedule, workload_.chunks.floats(),
              [this](std::uint64_t version, const Loss& loss) { epoch_done(version, loss); }) {
-    load();
+    load_parameters(config_, *workload_.model, hub_.values(), hub_.state());
   }
 
   void run() {
@@ -75,22 +75,12 @@ class LocalDenseRun {
     options.spin = config_.spin;
     if (!config_.resume.empty()) {
       const std::filesystem::path checkpoint = find_checkpoint(config_.resume);
-      reader_ = std::make_unique<CheckpointReader>(checkpoint);
-      options.version = reader_->info().version;
+      const CheckpointReader reader(checkpoint);
+      options.version = reader.info().version;
       report_.record().resumed(checkpoint, options.version);
-      options.applied = reader_->info().applied;
+      options.applied = reader.info().applied;
     }
     return options;
-  }
-
-  void load() {
-    if (!reader_) return load_start(config_, *workload_.model, hub_.values());
-    const Range all{0, workload_.chunks.floats()};
-    reader_->read(0, all, hub_.values());
-    if (reader_->info().optimizer != name_of(config_.optimizer.kind)) return;
-    for (std::uint64_t slot = 0; slot < hub_.state().size() / all.size(); ++slot) {
-      reader_->read(1 + slot, all, hub_.state().subspan(slot * all.size(), all.size()));
-    }
   }
 
   void work(Exchange& exchange, LoopCounts& counts) {
@@ -171,7 +161,6 @@ class LocalDenseRun {
   std::unique_ptr<Dataset> train_;
   std::unique_ptr<Dataset> test_;
   LocalReport report_;
-  std::unique_ptr<CheckpointReader> reader_;
   LocalHub hub_;
   std::uint64_t skipped_told_ = 0;
   std::atomic<bool> interrupted_ = false;

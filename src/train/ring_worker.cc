@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "checkpoint/checkpoint.h"
 #include "data/open.h"
 #include "exchange/allreduce/allreduce.h"
 #include "exchange/allreduce/factors.h"
@@ -15,7 +14,6 @@
 #include "train/heartbeat.h"
 #include "train/keeper.h"
 #include "train/loop.h"
-#include "train/placement.h"
 #include "train/role.h"
 #include "train/start.h"
 #include "train/workload.h"
@@ -157,7 +155,7 @@ class RingWorkerRole final : private RingNotes {
     Ring ring(ring_options, *this);
     Buffer values = Buffer::floats(workload_.chunks.floats());
     Buffer state = Buffer::floats(workload_.chunks.floats() * Optimizer(options.optimizer).slots());
-    load(values, state);
+    load_parameters(role_.config, *workload_.model, values.as_floats(), state.as_floats());
     open_exchange(options, ring, std::move(values), std::move(state));
     try {
       run_worker_loop({*dataset_, workload_.order, workload_.grid, *workload_.model, *exchange_,
@@ -168,19 +166,6 @@ class RingWorkerRole final : private RingNotes {
       throw;
     }
     close_exchange();
-  }
-
-  void load(Buffer& values, Buffer& state) {
-    if (role_.config.resume.empty()) {
-      return load_start(role_.config, *workload_.model, values.as_floats());
-    }
-    const CheckpointReader reader(find_checkpoint(role_.config.resume));
-    const Range all{0, workload_.chunks.floats()};
-    reader.read(0, all, values.as_floats());
-    if (reader.info().optimizer != name_of(role_.config.optimizer.kind)) return;
-    for (std::uint64_t slot = 0; slot < state.as_floats().size() / all.size(); ++slot) {
-      reader.read(1 + slot, all, state.as_floats().subspan(slot * all.size(), all.size()));
-    }
   }
 
   void open_exchange(const AllReduceOptions& options, Ring& ring, Buffer values, Buffer state) {
@@ -239,10 +224,7 @@ class RingWorkerRole final : private RingNotes {
 
 void run_ring_worker(const RoleContext& role) {
   block_signals({SIGTERM});
-  RoleContext placed = role;
-  placed.config = with_threads(role.config);  // before it is pinned to a part of the cores
-  take_place(role.config, place_worker(role.config, role.name));
-  RingWorkerRole(placed).run();
+  RingWorkerRole(take_worker_place(role)).run();
 }
 
 }  // namespace paceline

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "train/placement.h"
+
 namespace paceline {
 namespace {
 
@@ -10,6 +12,13 @@ Identity identity_of(const RoleContext& role, const std::string& kind) {
 }
 
 }  // namespace
+
+RoleContext take_worker_place(const RoleContext& role) {
+  RoleContext placed = role;
+  placed.config = with_threads(role.config);  // before it is pinned to a part of the cores
+  take_place(role.config, place_worker(role.config, role.name));
+  return placed;
+}
 
 ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
                               const std::string& address) {

@@ -22,6 +22,10 @@ struct RoleContext {
   int status_fd = -1;  // the chief: where JSON lines for the launcher go
 };
 
+// Pins this process to the cores of the worker, if the run asks for that. In what is returned the
+// number of its threads is settled.
+RoleContext take_worker_place(const RoleContext& role);
+
 // How a role reaches the chief. `address` is where a server listens; empty for others.
 ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
                               const std::string& address = "");

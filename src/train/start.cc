@@ -102,4 +102,16 @@ void load_start(const RunConfig& config, const Model& model, std::span<float> pa
   reader.read(0, {frozen, frozen + parameters.size()}, parameters);
 }
 
+void load_parameters(const RunConfig& config, const Model& model, std::span<float> parameters,
+                     std::span<float> state) {
+  if (config.resume.empty()) return load_start(config, model, parameters);
+  const CheckpointReader reader(find_checkpoint(config.resume));
+  const Range all{0, parameters.size()};
+  reader.read(0, all, parameters);
+  if (reader.info().optimizer != name_of(config.optimizer.kind)) return;
+  for (std::uint64_t slot = 0; slot < state.size() / all.size(); ++slot) {
+    reader.read(1 + slot, all, state.subspan(slot * all.size(), all.size()));
+  }
+}
+
 }  // namespace paceline

@@ -30,5 +30,9 @@ void keep_start(const RunConfig& config);
 
 // With an --init from the run directory, otherwise from the seed.
 void load_start(const RunConfig& config, const Model& model, std::span<float> parameters);
+// The same or, with a --resume, from its checkpoint; that has a `state`, too (slots vectors, one
+// behind the other), if it was made with this run's optimizer.
+void load_parameters(const RunConfig& config, const Model& model, std::span<float> parameters,
+                     std::span<float> state);
 
 }  // namespace paceline

@@ -185,10 +185,7 @@ class WorkerRole {
 
 void run_worker(const RoleContext& role) {
   block_signals({SIGTERM});
-  RoleContext placed = role;
-  placed.config = with_threads(role.config);  // before it is pinned to a part of the cores
-  take_place(role.config, place_worker(role.config, role.name));
-  WorkerRole(placed).run();
+  WorkerRole(take_worker_place(role)).run();
 }
 
 }  // namespace paceline

@@ -52,8 +52,8 @@ class TableView {
   // Without a branch, which nobody could predict.
   TableRow* row(Key key) const {
     const std::uintptr_t to_place = to_hot_ & (std::uintptr_t{0} - (key >> 31));
-    return reinterpret_cast<TableRow*>(rows_ + to_place +
-                                       sizeof(TableRow) * std::uintptr_t{key & ~kHotBit});
+    const std::uintptr_t at = sizeof(TableRow) * std::uintptr_t{key & ~kHotBit};
+    return reinterpret_cast<TableRow*>(rows_ + to_place + at);  // NOLINT(*-no-int-to-ptr)
   }
 
  private:
