@@ -83,20 +83,17 @@ std::vector<double> push_and_pull(const Setting& setting,
     servers.servers.emplace_back().set_name("server" + std::to_string(servers.servers.size()));
     servers.servers.back().set_address(address);
   }
-  servers.run = kRun;
-  servers.digest = kDigest;
-  servers.role = "worker";
-  servers.name = "worker";
+  servers.self = {kRun, kDigest, "worker", "worker"};
   servers.incarnation = setting.rank + 1;
   PsClient client(loop, setting.map, options, servers, [](const ChiefWord&) {});
-  wire::Plan plan;
-  plan.set_epoch(1);
+  wire::Assignment assignment;
+  assignment.set_epoch(1);
   for (std::uint32_t rank = 0; rank < setting.size; ++rank) {
-    auto* entry = plan.add_entries();
+    auto* entry = assignment.add_entries();
     entry->set_worker(rank + 1);
     entry->set_weight(1);
   }
-  client.told(wire::PLAN, plan.SerializeAsString());
+  client.told(wire::ASSIGNMENT, assignment.SerializeAsString());
   const Range all{0, setting.map.floats()};
   std::vector<double> rounds;
   TimePoint last;

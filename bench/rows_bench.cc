@@ -122,10 +122,7 @@ double through_server(std::size_t rows, std::uint64_t rounds) {
   PsAddress address;
   address.servers.emplace_back().set_name("server0");
   address.servers.back().set_address(std::string(text.data(), static_cast<std::size_t>(length)));
-  address.run = kRun;
-  address.digest = kDigest;
-  address.role = "worker";
-  address.name = "worker";
+  address.self = {kRun, kDigest, "worker", "worker"};
   address.incarnation = 1;
   RowClient client(loop, RowDeal(kTable, 1), options, address, [](const ChiefWord&) {});
   wire::Lease lease;
