@@ -15,11 +15,12 @@ bool trains_rows(const RunConfig& config) {
 }
 
 bool reads_ahead(const RunConfig& config) {
-  return exchanges_rows(config) && (config.mode != Mode::kSsp || config.staleness > 0);
+  return exchanges_rows(config) && rows_are_read_ahead(config.mode, config.staleness);
 }
 
 std::uint64_t server_staleness(const RunConfig& config) {
-  return config.staleness - (reads_ahead(config) && config.mode == Mode::kSsp ? 1 : 0);
+  return exchanges_rows(config) ? staleness_of_rows(config.mode, config.staleness)
+                                : config.staleness;
 }
 
 std::uint32_t server_count(const RunConfig& config) {

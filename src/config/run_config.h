@@ -90,8 +90,7 @@ struct RunConfig {
 bool exchanges_rows(const RunConfig& config);
 // Whether threads of one process learn sparse rows, with a table that only they touch.
 bool trains_rows(const RunConfig& config);
-// Whether a worker may ask for the rows of its next share before it has pushed this one; in ssp
-// mode that uses up one step of the staleness, so that servers allow one less.
+// What that means for reading ahead, and for the staleness that servers allow (exchange/options.h).
 bool reads_ahead(const RunConfig& config);
 std::uint64_t server_staleness(const RunConfig& config);
 // Processes that keep parameters. With all-reduce, the first worker stands in for one.

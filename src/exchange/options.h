@@ -14,6 +14,16 @@ enum class Mode {
   kAsync,  // every push is applied when it arrives
   kSsp,    // as async, but no reader is more than `staleness` clocks ahead
 };
+
+// Whether a worker may ask for the rows of its next share before it has pushed this one. In ssp
+// mode that uses up one step of the staleness, so that servers allow readers of rows one less.
+inline bool rows_are_read_ahead(Mode mode, std::uint64_t staleness) {
+  return mode != Mode::kSsp || staleness > 0;
+}
+inline std::uint64_t staleness_of_rows(Mode mode, std::uint64_t staleness) {
+  return mode == Mode::kSsp && staleness > 0 ? staleness - 1 : staleness;
+}
+
 // Versions at the end of epochs that servers keep until they are tested and saved; further
 // progress waits.
 inline constexpr std::size_t kMostPins = 4;

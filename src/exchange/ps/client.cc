@@ -11,7 +11,6 @@ PsClient::PsClient(Loop& loop, const ChunkMap& map, const PsClientOptions& optio
     : PsExchange(loop, options, std::move(tell)),
       map_(map),
       parameters_(Buffer::floats(map.floats())),
-      aside_(map.chunks()),
       ready_floats_(map.chunks()),
       sent_(map.chunks()) {
   connect(std::move(address));
@@ -23,25 +22,20 @@ std::span<std::byte> PsClient::place(const wire::Params& params, const FrameHead
   if (!fits(header.codec, header.payload_bytes, floats.size())) {
     throw FrameError("parameters of the wrong size");
   }
+  WorkerCore::Arrival arrival{header.codec == Codec::kRaw, std::nullopt, clock_of(params)};
+  if (has_blocks(header.codec)) arrival.since = params.since();
   const std::lock_guard lock(mutex_);
-  aside_[params.chunk()] = header.codec != Codec::kRaw || !core_.may_land(params.chunk());
-  if (aside_[params.chunk()]) {
-    Staged& staged = staged_[params.chunk()];
-    staged = {Buffer(header.payload_bytes), header.codec, params.since(), clock_of(params), {}};
-    return staged.values.bytes();
+  if (!core_.arriving(params.chunk(), arrival)) {
+    Aside& aside = aside_[params.chunk()];
+    aside = {Buffer(header.payload_bytes), header.codec};
+    return aside.values.bytes();
   }
-  core_.landing(params.chunk());
   return std::as_writable_bytes(parameters_.as_floats().subspan(floats.begin, floats.size()));
 }
 
 void PsClient::arrived(const wire::Params& params, const FrameHeader& header) {
   const std::lock_guard lock(mutex_);
-  if (!aside_[params.chunk()]) {
-    carry_out(core_.params(params.chunk(), header.base_version, clock_of(params)));
-    return;
-  }
-  staged_.at(params.chunk()).version = header.base_version;
-  if (core_.may_land(params.chunk())) install(params.chunk());
+  carry_out(core_.arrived(params.chunk(), header.base_version));
 }
 
 std::optional<Share> PsClient::next() {
@@ -95,7 +89,7 @@ void PsClient::await(Range floats) {
     {
       const std::lock_guard lock(mutex_);
       core_.set_aside();
-      install_staged();
+      install_aside();
     }
     throw ShareSetAside();
   }
@@ -147,7 +141,7 @@ void PsClient::finish(const Loss& loss, const TreeSum* tree) {
     push(chunk, encode({packed->bytes(), packed}, WireFormat::kFloat, blocks));
   }
   const std::lock_guard lock(mutex_);
-  install_staged();
+  install_aside();
 }
 
 void PsClient::push(std::uint32_t chunk, Encoded gradient) {
@@ -155,34 +149,25 @@ void PsClient::push(std::uint32_t chunk, Encoded gradient) {
   send_push(chunk, 0, gradient.codec, std::move(gradient.payload));
 }
 
-// Called with the state machine locked, when no share uses the parameters. What is still
-// arriving is installed when it is there.
-void PsClient::install_staged() {
-  std::vector<std::uint32_t> arrived;
-  for (const auto& [chunk, staged] : staged_) {
-    if (staged.version) arrived.push_back(chunk);
-  }
-  for (const std::uint32_t chunk : arrived) {
-    try {
-      install(chunk);
-    } catch (const FrameError& error) {
-      throw CommError("{} sent parameters that cannot be read: {}",
-                      connection_->server_name(map_.server_of(chunk)), error.what());
-    }
+// Called with the state machine locked, when no share uses the parameters.
+void PsClient::install_aside() {
+  try {
+    carry_out(core_.install_aside());
+  } catch (const FrameError& error) {
+    throw CommError("parameters were sent that cannot be read: {}", error.what());
   }
 }
 
-void PsClient::install(std::uint32_t chunk) {
-  const Staged staged = std::move(staged_.extract(chunk).mapped());
-  const Range floats = map_.floats_of(chunk);
-  const auto values = parameters_.as_floats().subspan(floats.begin, floats.size());
-  const auto here = core_.version(chunk);
-  if (!has_blocks(staged.codec) || here == staged.since) {
-    decode(staged.codec, staged.values.bytes(), values);
-  } else if (here != staged.version) {  // a share that was pushed twice is answered twice
-    return carry_out(core_.missed(chunk, *staged.version));
+void PsClient::take_aside(const TakeAside& take) {
+  const Aside aside = std::move(aside_.extract(take.chunk).mapped());
+  if (!take.install) return;
+  const Range floats = map_.floats_of(take.chunk);
+  try {
+    decode(aside.codec, aside.values.bytes(),
+           parameters_.as_floats().subspan(floats.begin, floats.size()));
+  } catch (const FrameError& error) {
+    throw FrameError(connection_->server_name(map_.server_of(take.chunk)) + ": " + error.what());
   }
-  carry_out(core_.params(chunk, *staged.version, staged.clock));
 }
 
 }  // namespace paceline

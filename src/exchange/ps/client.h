@@ -38,22 +38,18 @@ class PsClient final : public PsExchange {
   std::uint32_t server_of(std::uint32_t chunk) const override { return map_.server_of(chunk); }
   void push_gradient(std::uint32_t chunk);
   void push(std::uint32_t chunk, Encoded gradient);
-  void install_staged();
-  void install(std::uint32_t chunk);
+  void take_aside(const TakeAside& take) override;
+  void install_aside();
 
   ChunkMap map_;
   Buffer parameters_;
   std::shared_ptr<Buffer> gradient_;
   std::vector<std::shared_ptr<Buffer>> gradients_;  // pool: one may still be on its way
-  struct Staged {  // arrived, or still arriving, while the chunk was in use or to be decoded
+  struct Aside {  // arrived, or still arriving, while the chunk was in use; or to be decoded
     Buffer values;
     Codec codec;
-    std::uint64_t since;  // of blocks: the version they have changed
-    std::optional<std::uint64_t> clock;
-    std::optional<std::uint64_t> version;  // once it has arrived
   };
-  std::map<std::uint32_t, Staged> staged_;   // by chunk
-  std::vector<bool> aside_;                  // chunk → whether what arrives is staged
+  std::map<std::uint32_t, Aside> aside_;     // by chunk
   std::vector<std::uint32_t> ready_floats_;  // per chunk: floats announced so far
   std::vector<bool> sent_;
 };

@@ -51,6 +51,8 @@ void PsExchange::carry_out(const WorkerCore::Actions& actions) {
   for (const WorkerAction& action : actions) {
     if (const auto* pull = std::get_if<SendPull>(&action)) {
       send_pull(pull->message);
+    } else if (const auto* aside = std::get_if<TakeAside>(&action)) {
+      take_aside(*aside);
     } else if (const auto* tell = std::get_if<WordForChief>(&action)) {
       const bool prepared = std::holds_alternative<wire::Prepared>(tell->message);
       std::visit(

@@ -76,6 +76,7 @@ class PsExchange : public Exchange {
   virtual std::span<std::byte> place(const wire::Params& params, const FrameHeader& header) = 0;
   virtual void arrived(const wire::Params& params, const FrameHeader& header) = 0;
   virtual void gone(const wire::Refusal&) {}  // a version that was asked for; state machine locked
+  virtual void take_aside(const TakeAside&) {}  // likewise
   virtual std::uint32_t server_of(std::uint32_t chunk) const = 0;
 
   void carry_out(const WorkerCore::Actions& actions);  // with the state machine locked

@@ -1,7 +1,5 @@
 #include "exchange/ps/row_client.h"
 
-#include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -9,8 +7,6 @@
 
 namespace paceline {
 namespace {
-
-constexpr std::size_t kMostReads = 3;  // this share's, the next one's, and one that was set aside
 
 Payload payload_of(std::string text) {
   auto owner = std::make_shared<const std::string>(std::move(text));
@@ -23,21 +19,12 @@ RowClient::RowClient(Loop& loop, const RowDeal& deal, const RowClientOptions& op
                      PsAddress address, TellChief tell)
     : PsExchange(loop, options.client, std::move(tell)),
       deal_(deal),
-      ahead_(options.ahead || options.client.core.mode == Mode::kSync),
+      reads_({options.client.core.mode, deal.servers(),
+              options.ahead || options.client.core.mode == Mode::kSync},
+             core_),
       arriving_(deal.servers()),
-      packed_(deal.servers()),
-      forget_(deal.servers()) {
+      packed_(deal.servers()) {
   connect(std::move(address));
-}
-
-RowClient::Read* RowClient::find(std::uint64_t ticket) {
-  const auto found = std::ranges::find(reads_, ticket, &Read::ticket);
-  return found == reads_.end() ? nullptr : &*found;
-}
-
-RowClient::Read* RowClient::find(const Share& share) {
-  const auto found = std::ranges::find(reads_, share, &Read::share);
-  return found == reads_.end() ? nullptr : &*found;
 }
 
 // ---- asking ----------------------------------------------------------------------------
@@ -45,62 +32,23 @@ RowClient::Read* RowClient::find(const Share& share) {
 void RowClient::expect(const Share& share, const Batch& batch) {
   const Pump::Hold hold(pump_);
   const std::lock_guard lock(mutex_);
-  const bool is_next = current_ != nullptr;
-  Read* read = find(share);
-  if (read == nullptr) {
-    drop_stale();
-    read = &reads_.emplace_back();
-    read->share = share;
-    read->ticket = ++last_ticket_;
-    read->keys = batch.touched.size();
-    read->arrived.assign(deal_.servers(), false);
-    read->values = Buffer(read->keys * sizeof(float));
-    deal_.split(batch.touched, read->parts);
+  const RowReads::Pulls& pulls = reads_.expect(share);
+  std::erase_if(rows_of_, [this](const auto& entry) { return !reads_.keeps(entry.first); });
+  const auto [entry, is_new] = rows_of_.try_emplace(reads_.ticket_of(share));
+  Rows& rows = entry->second;
+  if (is_new) {
+    rows.keys = batch.touched.size();
+    rows.values = Buffer(rows.keys * sizeof(float));
+    deal_.split(batch.touched, rows.parts);
   }
-  if (!is_next) current_ = read;
-  if (!read->sent && (!is_next || ahead_)) send(*read);
+  if (reads_.current() == entry->first) current_ = &rows;
+  send(pulls);
 }
 
-// The oldest that is not in use: its share has gone to somebody else, or comes back later.
-void RowClient::drop_stale() {
-  if (reads_.size() < kMostReads) return;
-  const auto stale =
-      std::ranges::find_if(reads_, [this](const Read& read) { return &read != current_; });
-  drop(*stale);
-  reads_.erase(stale);
-}
-
-// A worker that joins asks the first server alone: its clock comes with the answer, and then it
-// asks the others.
-void RowClient::send(Read& read) {
-  read.sent = true;
-  read.joins = options_.core.mode != Mode::kSync && !core_.clock();
-  ask(read, {0, read.joins ? 1 : deal_.servers()});
-}
-
-void RowClient::ask(const Read& read, Range servers) {
-  wire::Pull pull;
-  pull.set_ticket(read.ticket);
-  if (options_.core.mode == Mode::kSync) {
-    pull.set_version(read.share.step);
-  } else {
-    pull.set_latest(true);
-    if (const auto clock = core_.clock()) pull.set_clock(*clock);
-  }
-  for (std::uint64_t at = servers.begin; at < servers.end; ++at) {
-    const auto server = static_cast<std::uint32_t>(at);
-    pull.set_chunk(server);
-    const auto forget = std::exchange(forget_[server], {});
-    pull.mutable_forget()->Assign(forget.begin(), forget.end());
-    send_pull(pull, payload_of(encode_rows(read.parts[server].rows)));
-  }
-}
-
-// The servers need not keep what it named.
-void RowClient::drop(const Read& read) {
-  if (!read.sent) return;
-  for (std::uint32_t server = 0; server < (read.joins ? 1 : deal_.servers()); ++server) {
-    forget_[server].push_back(read.ticket);
+void RowClient::send(const RowReads::Pulls& pulls) {
+  for (const wire::Pull& pull : pulls) {
+    const Rows& rows = rows_of_.at(pull.ticket());
+    send_pull(pull, payload_of(encode_rows(rows.parts[pull.chunk()].rows)));
   }
 }
 
@@ -114,12 +62,9 @@ void RowClient::begin(double weight) {
 }
 
 std::string RowClient::missing() const {
-  std::set<std::uint32_t> owing;
-  for (std::uint32_t server = 0; server < deal_.servers(); ++server) {
-    if (!current_->arrived[server]) owing.insert(server);
-  }
-  return fmt::format("{} to send the rows for step {}", connection_->names_of(owing),
-                     current_->share.step);
+  const std::vector<std::uint32_t> owing = reads_.owing();
+  return fmt::format("{} to send the rows for step {}",
+                     connection_->names_of({owing.begin(), owing.end()}), core_.current_step());
 }
 
 void RowClient::await(Range) {
@@ -127,7 +72,7 @@ void RowClient::await(Range) {
   const auto there = [&] {
     const std::lock_guard lock(mutex_);
     superseded = core_.superseded();
-    return superseded || std::ranges::all_of(current_->arrived, std::identity());
+    return superseded || reads_.complete();
   };
   if (!there()) {
     const Pump::Hold hold(pump_);
@@ -139,15 +84,17 @@ void RowClient::await(Range) {
   if (!superseded) return;
   const std::lock_guard lock(mutex_);
   core_.set_aside();
+  reads_.set_aside();
   current_ = nullptr;
   throw ShareSetAside();
 }
 
 std::span<std::byte> RowClient::place(const wire::Params& params, const FrameHeader& header) {
   const std::lock_guard lock(mutex_);
-  if (const Read* read = find(params.ticket())) {
+  if (reads_.keeps(params.ticket())) {
+    const Rows& rows = rows_of_.at(params.ticket());
     if (has_blocks(header.codec) ||
-        !fits(header.codec, header.payload_bytes, read->parts[params.chunk()].rows.size())) {
+        !fits(header.codec, header.payload_bytes, rows.parts[params.chunk()].rows.size())) {
       throw FrameError("rows of the wrong size");
     }
   }
@@ -157,36 +104,27 @@ std::span<std::byte> RowClient::place(const wire::Params& params, const FrameHea
 
 void RowClient::arrived(const wire::Params& params, const FrameHeader& header) {
   const std::lock_guard lock(mutex_);
-  Buffer arriving = std::exchange(arriving_[params.chunk()], {});  // of no rows, there is none
-  if (Read* read = find(params.ticket()); read && !read->arrived[params.chunk()]) {
-    const std::vector<std::uint32_t>& places = read->parts[params.chunk()].places;
-    Buffer decoded;
-    if (header.codec != Codec::kRaw) {
-      decoded = Buffer(places.size() * sizeof(float));
-      decode(header.codec, arriving.bytes(), decoded.as_floats());
-    }
-    const std::span<const float> values =
-        header.codec == Codec::kRaw ? arriving.as_floats() : decoded.as_floats();
-    if (values.size() != places.size()) throw FrameError("rows of the wrong size");
-    const std::span<float> into = read->values.as_floats();
-    for (std::size_t i = 0; i < places.size(); ++i) into[places[i]] = values[i];
-    read->arrived[params.chunk()] = true;
+  const std::uint32_t server = params.chunk();
+  const Buffer values = std::exchange(arriving_[server], {});  // of no rows, there is none
+  if (reads_.awaits(params.ticket(), server)) {
+    fill_in(rows_of_.at(params.ticket()), server, header.codec, values);
   }
-  carry_out(core_.params(params.chunk(), header.base_version, clock_of(params)));
-  for (Read& read : reads_) {
-    if (!read.joins || !core_.clock()) continue;
-    read.joins = false;
-    ask(read, {1, deal_.servers()});
-  }
+  carry_out(core_.params(server, header.base_version, clock_of(params)));
+  send(reads_.arrived(params.ticket(), server));
 }
 
-// What was asked for is not kept any more: those shares are done, by whomever.
-void RowClient::gone(const wire::Refusal& refusal) {
-  for (auto read = reads_.begin(); read != reads_.end();) {
-    const bool done = &*read != current_ && read->sent && read->share.step < refusal.version();
-    if (done) drop(*read);
-    read = done ? reads_.erase(read) : std::next(read);
+void RowClient::fill_in(Rows& rows, std::uint32_t server, Codec codec, const Buffer& values) {
+  const std::vector<std::uint32_t>& places = rows.parts[server].places;
+  Buffer decoded;
+  std::span<const float> floats = values.as_floats();
+  if (codec != Codec::kRaw) {
+    decoded = Buffer(places.size() * sizeof(float));
+    decode(codec, values.bytes(), decoded.as_floats());
+    floats = decoded.as_floats();
   }
+  if (floats.size() != places.size()) throw FrameError("rows of the wrong size");
+  const std::span<float> into = rows.values.as_floats();
+  for (std::size_t i = 0; i < places.size(); ++i) into[places[i]] = floats[i];
 }
 
 // ---- pushing ---------------------------------------------------------------------------
@@ -211,17 +149,13 @@ void RowClient::finish(const Loss& loss, const TreeSum* tree) {
     }
     Encoded encoded = encode({std::as_const(*packed).bytes(), packed},
                              tree == nullptr ? options_.wire : WireFormat::kFloat, std::nullopt);
-    wanted = send_push(server, current_->ticket, encoded.codec, std::move(encoded.payload));
+    wanted = send_push(server, reads_.current(), encoded.codec, std::move(encoded.payload));
     if (!wanted) break;
   }
   rows_ += current_->keys;
   const std::lock_guard lock(mutex_);
-  if (!wanted) drop(*current_);
-  std::erase_if(reads_, [this](const Read& read) { return &read == current_; });
   current_ = nullptr;
-  for (Read& read : reads_) {  // of the next share
-    if (!read.sent) send(read);
-  }
+  send(reads_.finish(wanted));
 }
 
 }  // namespace paceline

@@ -8,11 +8,13 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "base/buffer.h"
 #include "exchange/ps/ps_exchange.h"
+#include "exchange/ps/row_reads.h"
 #include "exchange/row_deal.h"
 
 namespace paceline {
@@ -38,39 +40,28 @@ class RowClient final : public PsExchange {
   void finish(const Loss& loss, const TreeSum* tree) override;
 
  private:
-  struct Read {  // of the rows of a share
-    Share share;
-    std::uint64_t ticket = 0;
-    bool sent = false;
-    bool joins = false;  // only the first server was asked, and has not answered
+  struct Rows {  // of one read
     std::size_t keys = 0;
     std::vector<RowDeal::Part> parts;  // by server
-    std::vector<bool> arrived;
-    Buffer values;  // by place in the share's list of keys
+    Buffer values;                     // by place in the share's list of keys
   };
 
   std::span<std::byte> place(const wire::Params& params, const FrameHeader& header) override;
   void arrived(const wire::Params& params, const FrameHeader& header) override;
-  void gone(const wire::Refusal& refusal) override;
+  void gone(const wire::Refusal& refusal) override { reads_.gone(refusal.version()); }
   std::uint32_t server_of(std::uint32_t chunk) const override { return chunk; }
 
-  Read* find(std::uint64_t ticket);
-  Read* find(const Share& share);
-  void drop_stale();
-  void send(Read& read);
-  void ask(const Read& read, Range servers);
-  void drop(const Read& read);
+  void send(const RowReads::Pulls& pulls);
+  void fill_in(Rows& rows, std::uint32_t server, Codec codec, const Buffer& values);
   std::string missing() const;
 
   RowDeal deal_;
-  bool ahead_;
-  // `mutex_` guards what follows, too, but of the current read only what has arrived.
-  std::list<Read> reads_;
-  std::vector<Buffer> arriving_;                    // by server
-  std::vector<std::shared_ptr<Buffer>> packed_;     // by server: the last push
-  std::vector<std::vector<std::uint64_t>> forget_;  // by server: tickets that it need not keep
-  std::uint64_t last_ticket_ = 0;
-  Read* current_ = nullptr;  // that is computed from
+  // `mutex_` guards what follows, too, but of the current rows only what has arrived.
+  RowReads reads_;
+  std::map<RowReads::Ticket, Rows> rows_of_;
+  std::vector<Buffer> arriving_;                 // by server
+  std::vector<std::shared_ptr<Buffer>> packed_;  // by server: the last push
+  Rows* current_ = nullptr;                      // that is computed from
   Buffer gradient_;
 };
 

@@ -8,9 +8,6 @@
 namespace paceline {
 namespace {
 
-// Reads of one client under way: a worker has two or three, whoever saves or tests a few.
-constexpr std::size_t kMostRequests = 64;
-
 Payload payload_of(std::span<const float> values) {
   auto buffer = std::make_shared<Buffer>(values.size_bytes());
   std::ranges::copy(values, buffer->as_floats().begin());
@@ -47,13 +44,13 @@ void RowShard::load_vector(std::uint64_t vector, Key first, std::span<const floa
 // ---- contributions ---------------------------------------------------------------------
 
 Gradient RowShard::landing(ClientId client, const wire::Push& push, Range tiles) {
-  const auto request = requests_.find({client, push.ticket()});
-  if (request == requests_.end() || !request->second.rows) {
+  Request* request = requests_.find(client, push.ticket());
+  if (request == nullptr || !request->rows) {
     throw FrameError(
         fmt::format("a push for rows that nobody has named (ticket {})", push.ticket()));
   }
-  const std::shared_ptr<const Rows> rows = std::move(request->second.rows);
-  requests_.erase(request);
+  const std::shared_ptr<const Rows> rows = std::move(request->rows);
+  requests_.forget(client, push.ticket());
   const std::size_t nodes = step_.deterministic() ? tree_nodes(tiles).size() : 1;
   return {std::make_shared<Buffer>(nodes * rows->size() * sizeof(float)), rows};
 }
@@ -99,14 +96,8 @@ void RowShard::apply(const Apply& apply, const Gradient& gradient) {
 // ---- readers ---------------------------------------------------------------------------
 
 void RowShard::asked(ClientId client, const wire::Pull& pull, std::span<const std::byte> payload) {
-  for (const std::uint64_t ticket : pull.forget()) requests_.erase({client, ticket});
+  for (const std::uint64_t ticket : pull.forget()) requests_.forget(client, ticket);
   if (pull.ticket() == 0) return;
-  const auto of_client = [&](std::uint64_t ticket) { return std::pair(client, ticket); };
-  const auto begin = requests_.lower_bound(of_client(0));
-  const auto end = requests_.upper_bound(of_client(~std::uint64_t{0}));
-  if (static_cast<std::size_t>(std::distance(begin, end)) >= kMostRequests) {
-    throw FrameError("too many reads at once");
-  }
   Request request;
   if (pull.has_part()) {
     const wire::Rows& part = pull.part();
@@ -123,9 +114,7 @@ void RowShard::asked(ClientId client, const wire::Pull& pull, std::span<const st
   } else {
     request.rows = std::make_shared<const Rows>(decode_rows(payload, deal_.rows_each()));
   }
-  if (!requests_.emplace(of_client(pull.ticket()), std::move(request)).second) {
-    throw FrameError("a ticket was used twice");
-  }
+  requests_.add(client, pull.ticket(), std::move(request));
 }
 
 // A gap has at most five bytes, and there is a head.
@@ -134,17 +123,17 @@ std::size_t RowShard::most_asked() const {
 }
 
 void RowShard::gone(ClientId client) {
-  std::erase_if(requests_, [&](const auto& entry) { return entry.first.first == client; });
+  requests_.forget(client);
 }
 
 Holding::Answer RowShard::answer(const SendParams& send) {
-  const auto request = requests_.find({send.client, send.ticket});
-  if (request == requests_.end()) return {};
-  if (request->second.rows) {  // and remembered: the push names them again
-    return {payload_of(weights(send.version, *request->second.rows)), {}};
+  Request* request = requests_.find(send.client, send.ticket);
+  if (request == nullptr) return {};
+  if (request->rows) {  // and remembered: the push names them again
+    return {payload_of(weights(send.version, *request->rows)), {}};
   }
-  const Request once = std::move(request->second);
-  requests_.erase(request);
+  const Request once = std::move(*request);
+  requests_.forget(send.client, send.ticket);
   if (!once.part) return {payload_of(scores(send.version, once.tests)), {}};
   const wire::Rows& wanted = *once.part;
   return {payload_of(part(send.version, wanted.vector(), {wanted.begin(), wanted.end()})), {}};

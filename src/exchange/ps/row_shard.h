@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,6 +19,7 @@
 #include "exchange/ps/holding.h"
 #include "exchange/ps/row_history.h"
 #include "exchange/ps/row_step.h"
+#include "exchange/ps/tickets.h"
 #include "exchange/row_deal.h"
 #include "optim/rows/row_sums.h"
 #include "optim/rows/row_table.h"
@@ -85,7 +85,7 @@ class RowShard final : public Holding {
   RowRule rule_;  // that weights follow from; ftrl has one rate for a whole run
   RowHistory history_;
   RowStep step_;
-  std::map<std::pair<ClientId, std::uint64_t>, Request> requests_;  // by ticket
+  Tickets<Request> requests_;
   TouchedKeys touched_;
 };
 

@@ -47,32 +47,6 @@ const WorkerCore::Actions& WorkerCore::lease(const wire::Lease& lease) {
   return actions_;
 }
 
-const WorkerCore::Actions& WorkerCore::params(std::uint32_t chunk, std::uint64_t version,
-                                              std::optional<std::uint64_t> clock) {
-  actions_.clear();
-  Chunk& state = chunks_.at(chunk);
-  state.have = options_.rows ? std::max(state.have.value_or(0), version) : version;
-  if (state.wanted && *state.wanted == version) state.wanted.reset();
-  if (state.answers > 0) --state.answers;
-  if (!options_.rows) acknowledge(chunk);
-  if (clock && !clock_) {
-    clock_ = clock;
-    for (const std::uint32_t other : std::exchange(to_join_, {})) join(other);
-  }
-  return actions_;
-}
-
-const WorkerCore::Actions& WorkerCore::missed(std::uint32_t number, std::uint64_t version) {
-  actions_.clear();
-  if (options_.mode != Mode::kSync) throw FrameError("changes of a version that is not here");
-  Chunk& chunk = chunks_.at(number);
-  if (chunk.wanted == version) {
-    chunk.wanted.reset();
-    ask(number, version);
-  }
-  return actions_;
-}
-
 const WorkerCore::Actions& WorkerCore::ack(const wire::Ack& ack) {
   actions_.clear();
   acknowledge(ack.chunk());
@@ -267,10 +241,6 @@ void WorkerCore::add_to_do(const Task& task) {
       std::upper_bound(to_do_.begin(), to_do_.end(), task,
                        [](const Task& a, const Task& b) { return a.share.step < b.share.step; });
   to_do_.insert(later, task);
-}
-
-bool WorkerCore::may_land(std::uint32_t chunk) const {
-  return !current_ || chunks_.at(chunk).pushed || !holds(chunk);
 }
 
 std::optional<Share> WorkerCore::after(const Share& share) const {

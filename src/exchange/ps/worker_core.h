@@ -9,9 +9,17 @@
 // after the last chunk the share is done. Until its first push a share can be set aside
 // for a more urgent one: see superseded().
 //
+// Parameters take a while to arrive. Those that a share is computed from must not change meanwhile,
+// so the driver asks at the first byte, with arriving(), whether they go straight into memory or
+// aside, and says arrived() after the last. What went aside is taken over as soon as it may be
+// (TakeAside): at once, or when the driver says install_aside() after the share.
+//
 // Of a table (`rows`), a chunk is what one server has of it, and parameters are the rows that a
-// share touches. The driver knows which it has asked for and which are there, so needs() and
-// holds() are not used; the version in hand is the newest that is known to be at the server.
+// share touches. RowReads (row_reads.h) knows which were asked for and which are there, so needs(),
+// holds() and what is said of arriving are not used; the version in hand is the newest that is
+// known to be at the server.
+//
+// worker_arrivals.cc has what arrives, worker_core.cc the rest.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +46,11 @@ struct SendPush {
 struct WordForChief {
   std::variant<wire::Prepared, wire::Committed> message;
 };
-using WorkerAction = std::variant<SendPull, SendPush, WordForChief>;
+struct TakeAside {  // what went aside of a chunk: write it into memory, or drop it
+  std::uint32_t chunk;
+  bool install;
+};
+using WorkerAction = std::variant<SendPull, SendPush, WordForChief, TakeAside>;
 
 // What a contribution says of itself besides its tiles.
 struct Contribution {
@@ -72,9 +84,6 @@ class WorkerCore {
   // `clock` is what the first server calls this worker's when it joins (async).
   const Actions& params(std::uint32_t chunk, std::uint64_t version,
                         std::optional<std::uint64_t> clock = {});
-  // Changes came that lead to `version`, from one that is not in hand any more: the worker has
-  // gone back for somebody else's share.
-  const Actions& missed(std::uint32_t chunk, std::uint64_t version);
   const Actions& ack(const wire::Ack& ack);
   const Actions& refused(const wire::Refusal& refusal);  // throws CommError: cannot go on
   void stop() { stopping_ = true; }
@@ -89,10 +98,19 @@ class WorkerCore {
   bool superseded() const;
   void set_aside();
 
-  // Whether arriving parameters of `chunk` may overwrite the ones in memory. When they
-  // begin to, landing() says so: until params() there is no version in hand.
-  bool may_land(std::uint32_t chunk) const;
-  void landing(std::uint32_t chunk) { chunks_.at(chunk).have.reset(); }
+  struct Arrival {                       // parameters of a chunk, as they are sent
+    bool raw = true;                     // just as they lie in memory
+    std::optional<std::uint64_t> since;  // no more than has changed since this version
+    std::optional<std::uint64_t> clock;  // as of params()
+  };
+  // Whether they overwrite those in memory, of which no version is in hand until arrived();
+  // otherwise they go aside, in the place of what went there before.
+  bool arriving(std::uint32_t chunk, const Arrival& arrival);
+  // Throws FrameError.
+  const Actions& arrived(std::uint32_t chunk, std::uint64_t version);
+  // No share is computed from the parameters in memory. Throws FrameError.
+  const Actions& install_aside();
+
   std::optional<std::uint64_t> version(std::uint32_t chunk) const { return chunks_.at(chunk).have; }
   bool stopping() const { return stopping_; }
   bool quiet() const { return !current_ && uncommitted_.empty(); }
@@ -106,10 +124,16 @@ class WorkerCore {
     Share share;
     std::uint32_t epoch = 0;  // of the assignment that cut it
   };
+  struct Aside {
+    Arrival arrival;
+    std::optional<std::uint64_t> version;  // once it has arrived
+  };
   struct Chunk {
     std::optional<std::uint64_t> have;    // version in hand
     std::optional<std::uint64_t> wanted;  // version asked for and not yet here (sync)
     bool pushed = false;                  // of the current share
+    std::optional<Arrival> landing;       // is overwriting what is in memory
+    std::optional<Aside> aside;
     // async
     bool join = true;                   // must pull before the next share: it idled or is new
     std::uint32_t answers = 0;          // parameters under way to this worker
@@ -122,6 +146,10 @@ class WorkerCore {
   void add_to_do(const Task& task);
   bool complete(std::uint64_t version);
   void ask(std::uint32_t chunk, std::uint64_t version);
+  bool may_land(std::uint32_t chunk) const;
+  void take(std::uint32_t chunk, std::uint64_t version, std::optional<std::uint64_t> clock);
+  void take_aside(std::uint32_t chunk);
+  void missed(std::uint32_t chunk, std::uint64_t version);
   void join(std::uint32_t chunk);
   void acknowledge(std::uint32_t chunk);
   void report_commits(bool all);

@@ -114,6 +114,9 @@ inline std::string describe(const WorkerAction& action) {
                                a.message.idle() ? ", then idle" : "");
           },
           [](const WordForChief& a) { return "chief <- " + describe_any(a.message); },
+          [](const TakeAside& a) {
+            return fmt::format("{} {}", a.install ? "install" : "drop", a.chunk);
+          },
       },
       action);
 }

@@ -66,9 +66,10 @@ struct ScriptedWorker {
   Lines params(std::uint32_t chunk, std::uint64_t version) {
     return lines(core.params(chunk, version));
   }
-  Lines missed(std::uint32_t chunk, std::uint64_t version) {
-    return lines(core.missed(chunk, version));
+  Lines arrived(std::uint32_t chunk, std::uint64_t version) {
+    return lines(core.arrived(chunk, version));
   }
+  Lines install_aside() { return lines(core.install_aside()); }
   void all_params(std::uint64_t version) {
     params(0, version);
     params(1, version);

@@ -38,19 +38,6 @@ TEST(SyncWorker, PullsWhatAShareNeedsAndPushesItsGradient) {
   EXPECT_FALSE(worker.core.holds(1));
 }
 
-TEST(SyncWorker, LeavesParametersAloneThatAreInUse) {
-  ScriptedWorker worker;
-  worker.core.assignment(assignment_of(1, 0, {{1, 1}}));
-  EXPECT_TRUE(worker.core.may_land(0));
-  worker.next();
-  EXPECT_TRUE(worker.core.may_land(0));  // waited for
-  worker.needs(0);
-  worker.params(0, 0);
-  EXPECT_FALSE(worker.core.may_land(0));
-  worker.push(0);
-  EXPECT_TRUE(worker.core.may_land(0));
-}
-
 TEST(SyncWorker, WaitsForStepsInWhichItHasNoShare) {
   ScriptedWorker worker;
   worker.core.assignment(assignment_of(1, 0, {{1, 0}, {2, 1}}));
@@ -115,26 +102,6 @@ TEST(SyncWorker, PullsTheOldVersionForAShareItAdopts) {
   EXPECT_THAT(worker.needs(0), ElementsAre("pull 0 version 0"));
   worker.params(0, 0);
   EXPECT_TRUE(worker.core.holds(0));
-}
-
-TEST(SyncWorker, AsksForAllOfAVersionWhoseChangesCameTooLate) {
-  ScriptedWorker worker;
-  worker.core.assignment(assignment_of(1, 0, {{1, 1}, {2, 1}}));
-  worker.next();
-  worker.compute(0);
-  worker.next();
-  worker.compute(1);  // the answers will be changes from version 1 to 2
-  worker.core.assignment(with_adopted(assignment_of(2, 2, {{1, 1}}), 0, {2, 4}, 1));
-  worker.next();
-  worker.needs(0);
-  worker.params(0, 0);
-  EXPECT_THAT(worker.missed(0, 2), IsEmpty());  // not what it waits for
-  worker.compute(0);
-  EXPECT_EQ(worker.core.version(0), 0);
-  EXPECT_EQ(worker.next(), "step 2 tiles 0-4");
-  EXPECT_THAT(worker.needs(0), ElementsAre("pull 0 version 2"));
-  EXPECT_THAT(worker.missed(0, 2), ElementsAre("pull 0 version 2"));
-  EXPECT_THAT(worker.needs(0), IsEmpty());
 }
 
 TEST(SyncWorker, FinishesAShareOfWhichItPushedSomething) {

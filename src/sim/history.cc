@@ -1,4 +1,4 @@
-#include "cluster/history.h"
+#include "sim/history.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Thousands of seeded clusters. A failure prints its seed.
-#include "cluster/simulation.h"
+#include "sim/simulation.h"
 
 #include <gtest/gtest.h>
 
@@ -24,6 +24,7 @@ Scenario varied(std::uint64_t seed, Mode mode) {
   scenario.chunks_per_server = 1 + static_cast<std::uint32_t>(seed / 15 % 3);
   scenario.grid = {40 + seed % 60, 11 + seed % 13, 1 + seed % 4};
   scenario.whole_step = seed % 2 == 0;
+  scenario.encoded = seed % 5 == 0;
   scenario.deterministic = mode == Mode::kSync && seed / 2 % 2 == 0;
   scenario.deaths = static_cast<std::uint32_t>(seed / 7) % scenario.workers;
   scenario.slow = seed % 4 == 0 ? 5 : 1;
@@ -235,6 +236,10 @@ TEST_P(BrokenRule, IsNoticed) {
       scenario.staleness = 1;
       scenario.grid = {400, 8, 2};
     }
+    if (mutation == Mutation::kRememberReads) {
+      scenario.rows = true;
+      scenario.chunks_per_server = 1;
+    }
     scenario.mutation = mutation;
     noticed += simulate(scenario).problems.empty() ? 0 : 1;
   }
@@ -247,7 +252,9 @@ INSTANTIATE_TEST_SUITE_P(Simulation, BrokenRule,
                                            std::pair(Mutation::kForgetTouched, Mode::kSync),
                                            std::pair(Mutation::kReleaseReaders, Mode::kSsp),
                                            std::pair(Mutation::kOverwriteInUse, Mode::kSync),
-                                           std::pair(Mutation::kForgetAhead, Mode::kSsp)));
+                                           std::pair(Mutation::kForgetAhead, Mode::kSsp),
+                                           std::pair(Mutation::kInstallAnyway, Mode::kSync),
+                                           std::pair(Mutation::kRememberReads, Mode::kSync)));
 
 // No event tells of these: the words must, whenever the bug strikes.
 class PlantedBug : public ::testing::TestWithParam<std::tuple<Mutation, Mode, bool>> {};

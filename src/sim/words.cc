@@ -1,4 +1,4 @@
-#include "cluster/words.h"
+#include "sim/words.h"
 
 #include "base/error.h"
 #include "base/random.h"

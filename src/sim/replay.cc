@@ -1,4 +1,4 @@
-#include "cluster/replay.h"
+#include "sim/replay.h"
 
 namespace paceline::sim {
 

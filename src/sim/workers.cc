@@ -4,9 +4,11 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "cluster/world.h"
+#include "sim/world.h"
 
 namespace paceline::sim {
+
+constexpr Word kTorn = 0xdead;  // parameters that are half old, half new
 
 void World::start_worker(bool slow) {
   Worker& worker = workers_.emplace_back();
@@ -29,6 +31,11 @@ void World::worker_get(Worker& worker, const ChiefMessage& message) {
     options.report_every = 2;
     options.rows = scenario_.rows;
     worker.core = std::make_unique<WorkerCore>(options);
+    if (scenario_.rows) {
+      const bool ahead = rows_are_read_ahead(scenario_.mode, scenario_.staleness);
+      worker.reads = std::make_unique<RowReads>(
+          RowReads::Options{scenario_.mode, scenario_.servers, ahead}, *worker.core);
+    }
     worker.begun = true;
     if (scenario_.mode == Mode::kSync)
       worker_do(worker, worker.core->assignment(begin->assignment()));
@@ -46,7 +53,27 @@ void World::worker_get(Worker& worker, const ChiefMessage& message) {
   wake(worker);
 }
 
+// Of one worker a server has to remember the reads of three shares: this, the next, one set aside.
+constexpr std::size_t kMostReads = 3;
+
 void World::pull_arrives(Server& server, std::uint32_t worker, const wire::Pull& pull, bool ahead) {
+  if (pull.latest() && pull.chunk() != 0 && !pull.has_clock()) {
+    problem(fmt::format("worker {} joins at chunk {} without its clock", worker, pull.chunk()));
+  }
+  if (scenario_.rows && pull.ticket() != 0) {
+    const bool forgets = scenario_.mutation != Mutation::kRememberReads;
+    for (const std::uint64_t ticket : pull.forget()) {
+      if (forgets) server.tickets.forget(worker, ticket);
+    }
+    try {
+      server.tickets.add(worker, pull.ticket(), {});
+    } catch (const FrameError& error) {
+      problem(error.what());
+    }
+    if (server.tickets.count(worker) > kMostReads) {
+      problem(fmt::format("reads of worker {} are not forgotten", worker));
+    }
+  }
   const ServerCore::Actions actions = server.core->pull(worker, worker, pull);
   if (pull.latest() && !refuses(actions)) {
     Joined joined{pull.chunk(), worker, std::nullopt};
@@ -69,12 +96,20 @@ void World::worker_do(Worker& worker, const WorkerCore::Actions& actions) {
       const std::uint32_t chunk = push->message.chunk();
       Server& server = server_of(chunk);
       const Sender sender{worker.id, worker.id, push->assignment_epoch, push->base_version};
-      deliver(worker.id, server.id,
-              said(push->message, sender.assignment_epoch, sender.base_version,
-                   worker.grads[chunk].words),
-              [this, &server, sender, push = push->message, payload = worker.grads[chunk]] {
-                push_arrives(server, sender, push, payload);
-              });
+      wire::Push message = push->message;
+      if (worker.reads) message.set_ticket(worker.reads->current());
+      deliver(
+          worker.id, server.id,
+          said(message, sender.assignment_epoch, sender.base_version, worker.grads[chunk].words),
+          [this, &server, sender, message, payload = worker.grads[chunk]] {
+            push_arrives(server, sender, message, payload);
+          });
+    } else if (const auto* aside = std::get_if<TakeAside>(&action)) {
+      Worker::Value value = worker.aside.extract(aside->chunk).mapped();
+      // Changes of another version than the one in memory make a mess of it.
+      if (value.since && value.since != worker.versions[aside->chunk]) value.word = kTorn;
+      const bool anyway = scenario_.mutation == Mutation::kInstallAnyway;
+      if (aside->install || anyway) take(worker, aside->chunk, value);
     } else {
       deliver(worker.id, kChief, said(std::get<WordForChief>(action).message),
               [this, id = worker.id, tell = std::get<WordForChief>(action)] {
@@ -90,106 +125,76 @@ void World::worker_do(Worker& worker, const WorkerCore::Actions& actions) {
 
 // ---- of tables: the rows of a share, and of the one that follows it
 
-World::Worker::RowRead& World::read_of(Worker& worker, const Share& share) {
-  for (Worker::RowRead& read : worker.reads) {
-    if (read.share == share) return read;
-  }
-  if (worker.reads.size() == 3) {  // the oldest that is not in use
-    worker.reads.erase(worker.reads.begin() + (worker.reads[0].share == worker.share ? 1 : 0));
-  }
-  Worker::RowRead& read = worker.reads.emplace_back();
-  read.share = share;
-  read.ticket = ++worker.tickets;
-  return read;
-}
-
-// A worker that joins asks the first server alone: its clock comes with the answer.
-void World::ask(Worker& worker, Worker::RowRead& read, bool ahead) {
-  if (std::exchange(read.sent, true)) return;
-  read.ahead = ahead;
-  read.joins = scenario_.mode != Mode::kSync && !worker.core->clock();
-  for (std::uint32_t chunk = 0; chunk < (read.joins ? 1 : all_chunks()); ++chunk) {
-    ask_one(worker, read, chunk);
-  }
-}
-
-void World::ask_one(Worker& worker, const Worker::RowRead& read, std::uint32_t chunk) {
-  wire::Pull pull;
-  pull.set_chunk(chunk);
-  pull.set_ticket(read.ticket);
-  pull.set_version(read.share.step);
-  pull.set_latest(scenario_.mode != Mode::kSync);
-  if (worker.core->clock()) pull.set_clock(*worker.core->clock());
-  Server& server = server_of(chunk);
-  deliver(worker.id, server.id, said(pull),
-          [this, &server, id = worker.id, pull, ahead = read.ahead] {
-            pull_arrives(server, id, pull, ahead);
-          });
-}
-
-bool World::rows_are_there(Worker& worker) {
-  ask(worker, read_of(worker, *worker.share), false);
+void World::expect_rows(Worker& worker) {
+  ask(worker, worker.reads->expect(*worker.share));
   const auto next = worker.core->after(*worker.share);
-  if (next && !next->tiles.empty()) {
-    Worker::RowRead& read = read_of(worker, *next);
-    if (reads_ahead()) ask(worker, read, true);
+  if (next && !next->tiles.empty()) ask(worker, worker.reads->expect(*next));
+  std::erase_if(worker.rows, [&](const auto& entry) { return !worker.reads->keeps(entry.first); });
+}
+
+void World::ask(Worker& worker, const RowReads::Pulls& pulls) {
+  const RowReads::Ticket current = worker.reads->current();
+  for (const wire::Pull& pull : pulls) {
+    Server& server = server_of(pull.chunk());
+    const bool ahead = current != 0 && pull.ticket() != current;
+    deliver(worker.id, server.id, said(pull), [this, &server, id = worker.id, pull, ahead] {
+      pull_arrives(server, id, pull, ahead);
+    });
   }
-  const Worker::RowRead& read = read_of(worker, *worker.share);
-  for (const auto& [chunk, value] : read.values) take(worker, chunk, value.first, value.second);
-  return read.values.size() == all_chunks();
 }
 
 void World::rows_arrive(Worker& worker, const Params& params) {
-  for (Worker::RowRead& read : worker.reads) {
-    if (read.ticket == params.ticket) read.values[params.chunk] = {params.value, params.version};
+  if (worker.reads->awaits(params.ticket, params.chunk)) {
+    worker.rows[params.ticket][params.chunk] = {params.value, params.version, std::nullopt};
   }
   worker_do(worker, worker.core->params(params.chunk, params.version, params.clock));
-  for (Worker::RowRead& read : worker.reads) {
-    if (!worker.core->clock() || !std::exchange(read.joins, false)) continue;
-    for (std::uint32_t chunk = 1; chunk < all_chunks(); ++chunk) ask_one(worker, read, chunk);
-  }
+  ask(worker, worker.reads->arrived(params.ticket, params.chunk));
   wake(worker);
 }
 
-// Of the share that was pushed; what was not to be asked for before is asked for now.
-void World::finish_read(Worker& worker) {
-  std::erase_if(worker.reads,
-                [&](const Worker::RowRead& read) { return read.share == *worker.share; });
-  for (Worker::RowRead& read : worker.reads) ask(worker, read, false);
+bool World::rows_are_there(Worker& worker) {
+  if (!worker.reads->complete()) return false;
+  for (const auto& [chunk, value] : worker.rows.at(worker.reads->current())) {
+    take(worker, chunk, value);
+  }
+  return true;
 }
 
-constexpr Word kTorn = 0xdead;  // parameters that are half old, half new
+// ---- of chunks
 
 void World::params_begin(Worker& worker, const Params& params) {
-  const std::uint32_t chunk = params.chunk;
-  const bool may_land = !params.since && worker.core->may_land(chunk);
-  if (may_land || scenario_.mutation == Mutation::kOverwriteInUse) worker.params[chunk] = kTorn;
-  if (may_land) {
-    worker.aside.erase(chunk);
-    worker.core->landing(chunk);
-  } else {
-    worker.aside.insert(chunk);
-    worker.staged[chunk] = {};
-  }
+  const bool raw = !params.since && !scenario_.encoded;
+  const bool lands = worker.core->arriving(params.chunk, {raw, params.since, params.clock});
+  if (lands) worker.landing.insert(params.chunk);
+  if (lands || scenario_.mutation == Mutation::kOverwriteInUse) worker.params[params.chunk] = kTorn;
 }
 
 void World::params_end(Worker& worker, const Params& params) {
-  const std::uint32_t chunk = params.chunk;
-  if (!worker.aside.contains(chunk)) {
-    take(worker, chunk, params.value, params.version);
-    worker_do(worker, worker.core->params(chunk, params.version, params.clock));
+  const Worker::Value value{params.value, params.version, params.since};
+  if (worker.landing.erase(params.chunk) > 0) {
+    take(worker, params.chunk, value);
   } else {
-    worker.staged.at(chunk) = {params.value, params.since, params.version, params.clock};
-    if (worker.core->may_land(chunk)) install(worker, chunk);
+    worker.aside[params.chunk] = value;
   }
+  worker_do(worker, worker.core->arrived(params.chunk, params.version));
   wake(worker);
 }
 
-void World::take(Worker& worker, std::uint32_t chunk, Word value, std::uint64_t version) {
-  if (worker.params[chunk] != value) worker.older[chunk] = worker.params[chunk];
-  worker.params[chunk] = value;
-  worker.versions[chunk] = version;
+void World::take(Worker& worker, std::uint32_t chunk, const Worker::Value& value) {
+  if (worker.params[chunk] != value.word) worker.older[chunk] = worker.params[chunk];
+  worker.params[chunk] = value.word;
+  worker.versions[chunk] = value.version;
 }
+
+void World::install_aside(Worker& worker) {
+  try {
+    worker_do(worker, worker.core->install_aside());
+  } catch (const FrameError& error) {
+    problem(error.what());
+  }
+}
+
+// ---- shares
 
 void World::wake(Worker& worker) {
   at(0, [this, &worker] { work(worker); });
@@ -201,8 +206,9 @@ void World::work(Worker& worker) {
   if (worker.share && !worker.computed) {
     if (worker.core->superseded()) {
       worker.core->set_aside();
+      if (worker.reads) worker.reads->set_aside();
       worker.share.reset();
-      install_staged(worker);
+      install_aside(worker);
     } else {
       begin_share(worker);
       return;
@@ -220,12 +226,13 @@ void World::work(Worker& worker) {
   if (next == WorkerCore::Next::kWait) return;
   worker.share = share;
   worker.computed = false;
+  if (worker.reads) expect_rows(worker);
   begin_share(worker);
 }
 
 void World::begin_share(Worker& worker) {
-  bool all = !scenario_.rows || rows_are_there(worker);
-  for (std::uint32_t chunk = 0; chunk < all_chunks() && !scenario_.rows; ++chunk) {
+  bool all = !worker.reads || rows_are_there(worker);
+  for (std::uint32_t chunk = 0; chunk < all_chunks() && !worker.reads; ++chunk) {
     worker_do(worker, worker.core->needs(chunk));
     all = all && worker.core->holds(chunk);
   }
@@ -256,60 +263,50 @@ void World::push_next(Worker& worker) {
   const Share share = *worker.share;
   contribution.examples = scenario_.grid.positions(share).size();
   contribution.weight = static_cast<double>(contribution.examples);
-  worker_do(worker, worker.core->push(worker.next_chunk, contribution));
-  if (++worker.next_chunk < all_chunks()) {
+  const WorkerCore::Actions actions = worker.core->push(worker.next_chunk, contribution);
+  worker_do(worker, actions);
+  const bool pushed = !actions.empty();  // or the run has gone on without this share
+  if (pushed && ++worker.next_chunk < all_chunks()) {
     at(0.001 * random_.uniform(), [this, &worker] { push_next(worker); });
-    return;
+  } else {
+    end_share(worker, pushed);
   }
+}
+
+void World::end_share(Worker& worker, bool pushed) {
   worker.computing = false;
-  if (scenario_.rows) finish_read(worker);
   worker.share.reset();
-  install_staged(worker);
+  if (worker.reads) ask(worker, worker.reads->finish(pushed));
+  install_aside(worker);
   wake(worker);
 }
 
-void World::install_staged(Worker& worker) {
-  std::vector<std::uint32_t> arrived;
-  for (const auto& [chunk, staged] : worker.staged) {
-    if (staged.version) arrived.push_back(chunk);
-  }
-  for (const std::uint32_t chunk : arrived) install(worker, chunk);
-}
-
-void World::install(Worker& worker, std::uint32_t chunk) {
-  const Worker::Staged staged = worker.staged.extract(chunk).mapped();
-  const auto here = worker.core->version(chunk);
-  if (staged.since && here != staged.since && here != staged.version) {
-    if (scenario_.mode == Mode::kSync) {
-      return worker_do(worker, worker.core->missed(chunk, *staged.version));
-    }
-    return problem(fmt::format("changes since version {} of chunk {} came to worker {}",
-                               *staged.since, chunk, worker.id));
-  }
-  take(worker, chunk, staged.value, *staged.version);
-  worker_do(worker, worker.core->params(chunk, *staged.version, staged.clock));
-}
-
-// A death that is real cuts the worker's links; one that is only believed does not.
+// A death that is real ends the worker's links; one that is only believed does not. What is under
+// way then is lost, or else arrives before the end of its link does.
 void World::kill(Worker& worker, bool really) {
   if (really) {
     worker.alive = false;
-    if (random_.below(2) == 0) {
-      cut_.insert(worker.id);  // what is under way is lost
-    } else {
-      at(0.05, [this, &worker] { cut_.insert(worker.id); });  // it still arrives
-    }
-    at(0.03 * random_.uniform(), [this, &worker] {
-      for (Server& server : servers_) {
-        if (!server.core) continue;
-        server.history.push_back(Left{worker.id});
-        server_do(server, server.core->client_gone(worker.id, worker.id));
+    const bool abrupt = random_.below(2) == 0;
+    if (abrupt) cut_.insert(worker.id);
+    for (Server& server : servers_) {
+      const auto end = [this, &server, id = worker.id] { link_ends(server, id); };
+      if (abrupt) {
+        at(0.03 * random_.uniform(), end);
+      } else {
+        deliver(worker.id, server.id, said(), end);
       }
-    });
+    }
   }
   at(0.05 * random_.uniform(), [this, id = worker.id] {
     if (!ended_) chief_do(chief_->lost(id, "killed by the simulation"));
   });
+}
+
+void World::link_ends(Server& server, std::uint32_t worker) {
+  if (!server.core) return;
+  server.history.push_back(Left{worker});
+  server.tickets.forget(worker);
+  server_do(server, server.core->client_gone(worker, worker));
 }
 
 // What it had begun is acknowledged everywhere when its answers have arrived.

@@ -1,5 +1,5 @@
 // The inside of a simulation: the scheduler, and what every member of the cluster does with
-// a message. Members are the real state machines; numbers are hashes (see simulation.h).
+// a message. Members are the state machines of production; numbers are hashes (see simulation.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -18,12 +18,14 @@
 
 #include "base/random.h"
 #include "cluster/chief_core.h"
-#include "cluster/history.h"
-#include "cluster/replay.h"
-#include "cluster/simulation.h"
-#include "cluster/words.h"
+#include "exchange/ps/row_reads.h"
 #include "exchange/ps/server_core.h"
+#include "exchange/ps/tickets.h"
 #include "exchange/ps/worker_core.h"
+#include "sim/history.h"
+#include "sim/replay.h"
+#include "sim/simulation.h"
+#include "sim/words.h"
 
 namespace paceline::sim {
 
@@ -67,32 +69,24 @@ class World {
     };
     std::map<std::uint32_t, Stored> store;
     std::set<std::uint64_t> pins;
+    Tickets<std::monostate> tickets;  // of tables: reads that pushes may name
     std::vector<Event> history;
   };
   struct Worker {
     std::uint32_t id = 0;
     std::unique_ptr<WorkerCore> core;
+    std::unique_ptr<RowReads> reads;  // of tables
     Words params;
     Words older;        // parameters: those before
     Versions versions;  // of the parameters
-    struct Staged {
-      Word value = 0;
-      std::optional<std::uint64_t> since;
-      std::optional<std::uint64_t> version;  // once it has arrived
-      std::optional<std::uint64_t> clock;
+    struct Value {
+      Word word = 0;
+      std::uint64_t version = 0;
+      std::optional<std::uint64_t> since = {};  // only what has changed since that version
     };
-    std::map<std::uint32_t, Staged> staged;  // by chunk
-    struct RowRead {
-      Share share;
-      std::uint64_t ticket = 0;
-      bool sent = false;
-      bool ahead = false;
-      bool joins = false;
-      std::map<std::uint32_t, std::pair<Word, std::uint64_t>> values;  // by chunk; their version
-    };
-    std::deque<RowRead> reads;
-    std::uint64_t tickets = 0;
-    std::set<std::uint32_t> aside;  // chunks whose arriving parameters are staged
+    std::set<std::uint32_t> landing;       // chunks that are being overwritten
+    std::map<std::uint32_t, Value> aside;  // by chunk
+    std::map<RowReads::Ticket, std::map<std::uint32_t, Value>> rows;  // what has come, by chunk
     std::optional<Share> share;
     std::vector<Payload> grads;  // by chunk
     std::uint32_t next_chunk = 0;
@@ -134,6 +128,9 @@ class World {
   Words spoiled(Words words);
   void apply(Server& server, const Apply& apply, const Payload& payload);
   void store_version(Server& server, std::uint32_t chunk, std::uint64_t version, Word value);
+  void reply_arrives(const SendToClient& reply);
+  using ServerWord = decltype(SendToChief::message);
+  void chief_hears(std::uint32_t server, const ServerWord& word);
   void send_params(Server& server, const SendParams& send);
   static bool refuses(const ServerCore::Actions& actions);
   void pull_arrives(Server& server, std::uint32_t worker, const wire::Pull& pull, bool ahead);
@@ -152,23 +149,21 @@ class World {
     std::uint64_t ticket;
     std::optional<std::uint64_t> clock;
   };
+  void expect_rows(Worker& worker);
+  void ask(Worker& worker, const RowReads::Pulls& pulls);
   void rows_arrive(Worker& worker, const Params& params);
   bool rows_are_there(Worker& worker);
-  Worker::RowRead& read_of(Worker& worker, const Share& share);
-  void ask(Worker& worker, Worker::RowRead& read, bool ahead);
-  void ask_one(Worker& worker, const Worker::RowRead& read, std::uint32_t chunk);
-  void finish_read(Worker& worker);
-  bool reads_ahead() const { return scenario_.mode != Mode::kSsp || scenario_.staleness > 0; }
   void params_begin(Worker& worker, const Params& params);
   void params_end(Worker& worker, const Params& params);
-  void take(Worker& worker, std::uint32_t chunk, Word value, std::uint64_t version);
-  void install(Worker& worker, std::uint32_t chunk);
-  void install_staged(Worker& worker);
+  void take(Worker& worker, std::uint32_t chunk, const Worker::Value& value);
+  void install_aside(Worker& worker);
   void wake(Worker& worker);
   void work(Worker& worker);
   void begin_share(Worker& worker);
   void push_next(Worker& worker);
+  void end_share(Worker& worker, bool pushed);
   void kill(Worker& worker, bool really);
+  void link_ends(Server& server, std::uint32_t worker);
   void leave(Worker& worker);
 
   Server& server_of(std::uint32_t chunk) { return servers_[chunk % scenario_.servers]; }

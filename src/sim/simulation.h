@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "cluster/history.h"
 #include "data/share.h"
 #include "exchange/options.h"
+#include "sim/history.h"
 
 namespace paceline::sim {
 
@@ -27,6 +27,8 @@ enum class Mutation {
   kReleaseReaders,   // a server answers reads that must wait
   kOverwriteInUse,   // parameters land on those a worker is computing from
   kForgetAhead,      // a server takes reads of rows ahead for reads of those that are due
+  kInstallAnyway,    // a worker installs changes of another version than the one in memory
+  kRememberReads,    // a server remembers reads of rows from which no push will come
   // These strike once in a run, and no event tells of them: only the words can.
   kAddTwice,    // a server adds a contribution twice
   kLose,        // a server counts a contribution but does not add it
@@ -43,7 +45,8 @@ struct Scenario {
   std::uint32_t workers = 3;
   std::uint32_t chunks_per_server = 2;
   std::uint64_t staleness = 1;
-  bool rows = false;  // chunks are parts of a table, one per server; reads are asked for ahead
+  bool rows = false;     // chunks are parts of a table, one per server; reads are asked for ahead
+  bool encoded = false;  // parameters must be decoded when they are there, as halves must
   bool deterministic = false;      // sums go along the tree of tiles
   bool whole_step = false;         // as with clipping: all chunks wait for the scalars
   std::uint32_t deaths = 1;        // at most workers − 1

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "cluster/world.h"
+#include "sim/world.h"
 
 namespace paceline::sim {
 
@@ -16,10 +16,9 @@ void World::server_get(Server& server, const ChiefMessage& message) {
     options.rules.clip = scenario_.whole_step ? 1e300 : 0;
     options.servers = scenario_.servers;
     options.rows = scenario_.rows;
-    // Who reads one share ahead has used up one step of what is allowed.
     options.staleness = scenario_.staleness;
-    if (scenario_.rows && options.staleness > 0 && scenario_.mutation != Mutation::kForgetAhead) {
-      --options.staleness;
+    if (scenario_.rows && scenario_.mutation != Mutation::kForgetAhead) {
+      options.staleness = staleness_of_rows(scenario_.mode, scenario_.staleness);
     }
     options.last_version = steps_;
     options.most_pins = 2;
@@ -116,49 +115,54 @@ void World::server_do(Server& server, const ServerCore::Actions& actions, const 
     } else if (const auto* params = std::get_if<SendParams>(&action)) {
       send_params(server, *params);
     } else if (const auto* reply = std::get_if<SendToClient>(&action)) {
-      deliver(server.id, reply->client, said(reply->message), [this, reply = *reply] {
-        for (Worker& worker : workers_) {
-          if (worker.id != reply.client || !worker.alive) continue;
-          try {
-            if (const auto* ack = std::get_if<wire::Ack>(&reply.message)) {
-              worker_do(worker, worker.core->ack(*ack));
-            } else {
-              const auto& refusal = std::get<wire::Refusal>(reply.message);
-              worker_do(worker, worker.core->refused(refusal));
-              wake(worker);
-            }
-          } catch (const CommError& error) {
-            if (std::get<wire::Refusal>(reply.message).reason() != wire::Refusal::FENCED) {
-              problem(error.what());
-            }
-            worker.alive = false;
-            cut_.insert(worker.id);
-          }
-        }
-      });
+      deliver(server.id, reply->client, said(reply->message),
+              [this, reply = *reply] { reply_arrives(reply); });
     } else if (const auto* tell = std::get_if<SendToChief>(&action)) {
       auto message = tell->message;
       if (auto* fenced = std::get_if<wire::Fenced>(&message);
           fenced && scenario_.mutation == Mutation::kForgetTouched) {
         fenced->set_untouched(fenced->open());
       }
-      deliver(server.id, kChief, said(message), [this, id = server.id, message] {
-        if (const auto* complete = std::get_if<wire::Complete>(&message)) {
-          chief_do(chief_->complete(id, *complete));
-        } else if (const auto* fenced = std::get_if<wire::Fenced>(&message)) {
-          chief_do(chief_->fenced(id, *fenced));
-        } else if (const auto* scalars = std::get_if<wire::Scalars>(&message)) {
-          chief_do(chief_->scalars(id, *scalars));
-        } else {
-          chief_do(chief_->stopped(id, std::get<wire::Stopped>(message)));
-        }
-      });
+      deliver(server.id, kChief, said(message),
+              [this, id = server.id, message] { chief_hears(id, message); });
     }
   }
   for (const auto& [chunk, step] : checks) {
     server_do(server, server.core->checked(chunk, step, true), sender, push, payload);
   }
   if (measure) server_do(server, server.core->measured(*measure, 1.0, true), sender, push, payload);
+}
+
+void World::reply_arrives(const SendToClient& reply) {
+  for (Worker& worker : workers_) {
+    if (worker.id != reply.client || !worker.alive) continue;
+    if (const auto* ack = std::get_if<wire::Ack>(&reply.message)) {
+      worker_do(worker, worker.core->ack(*ack));
+      continue;
+    }
+    const auto& refusal = std::get<wire::Refusal>(reply.message);
+    try {
+      worker_do(worker, worker.core->refused(refusal));
+      if (worker.reads) worker.reads->gone(refusal.version());
+      wake(worker);
+    } catch (const CommError& error) {
+      if (refusal.reason() != wire::Refusal::FENCED) problem(error.what());
+      worker.alive = false;
+      cut_.insert(worker.id);
+    }
+  }
+}
+
+void World::chief_hears(std::uint32_t server, const ServerWord& word) {
+  if (const auto* complete = std::get_if<wire::Complete>(&word)) {
+    chief_do(chief_->complete(server, *complete));
+  } else if (const auto* fenced = std::get_if<wire::Fenced>(&word)) {
+    chief_do(chief_->fenced(server, *fenced));
+  } else if (const auto* scalars = std::get_if<wire::Scalars>(&word)) {
+    chief_do(chief_->scalars(server, *scalars));
+  } else {
+    chief_do(chief_->stopped(server, std::get<wire::Stopped>(word)));
+  }
 }
 
 void World::send_params(Server& server, const SendParams& send) {
@@ -173,7 +177,12 @@ void World::send_params(Server& server, const SendParams& send) {
   // their last.
   const auto at_worker = [this, client = send.client](const std::function<void(Worker&)>& work) {
     for (Worker& worker : workers_) {
-      if (worker.id == client && worker.alive) work(worker);
+      if (worker.id != client || !worker.alive) continue;
+      try {
+        work(worker);
+      } catch (const FrameError& error) {
+        problem(error.what());
+      }
     }
   };
   // Of the newest version only what has changed is sent to those whose version is known.
@@ -204,6 +213,10 @@ bool World::refuses(const ServerCore::Actions& actions) {
 
 void World::push_arrives(Server& server, const Sender& sender, const wire::Push& push,
                          const Payload& payload) {
+  if (scenario_.rows && server.tickets.find(sender.client, push.ticket()) == nullptr) {
+    problem(fmt::format("a push for rows that nobody has named (ticket {})", push.ticket()));
+  }
+  server.tickets.forget(sender.client, push.ticket());
   const auto& actions = server.core->push(sender, push);
   if (scenario_.mode != Mode::kSync && !refuses(actions)) {
     server.history.push_back(Ticked{push.chunk(), sender.incarnation, push.clock(), push.idle()});

@@ -6,7 +6,7 @@
 #include <map>
 #include <vector>
 
-#include "cluster/words.h"
+#include "sim/words.h"
 
 namespace paceline::sim {
 

@@ -1,10 +1,10 @@
-#include "cluster/simulation.h"
+#include "sim/simulation.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "cluster/world.h"
+#include "sim/world.h"
 
 namespace paceline::sim {
 
