@@ -5,10 +5,9 @@
 #include <unistd.h>
 
 #include <exception>
-#include <filesystem>
 #include <iostream>
-#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/denormals.h"
@@ -18,12 +17,12 @@
 namespace paceline {
 namespace {
 
-int fail(const std::string& message, ExitCode code) {
+int fail(const Error& error) {
   std::cout.flush();
+  const std::string_view words = error.what();
   // Of several processes that failed together one has the words.
-  if (message.empty()) return static_cast<int>(code);
-  std::cerr << "paceline: " << message << std::endl;
-  return static_cast<int>(code);
+  if (!words.empty()) std::cerr << "paceline: " << words << std::endl;
+  return static_cast<int>(error.code());
 }
 
 // A standard descriptor that is closed would be handed out again, for a socket or a pipe of
@@ -53,16 +52,9 @@ int run_program(int argc, char** argv) {
     run_command(command, {environment, actions, std::cout, std::cerr});
     std::cout.flush();
     if (std::cout || reader_is_gone()) return 0;
-    return fail("cannot write to standard output", ExitCode::kData);
-  } catch (const Error& error) {
-    return fail(error.what(), error.code());
-  } catch (const std::filesystem::filesystem_error& error) {
-    return fail("cannot use " + error.path1().string() + ": " + error.code().message(),
-                ExitCode::kData);
-  } catch (const std::bad_alloc&) {
-    return fail("this machine has not enough memory left", ExitCode::kResources);
-  } catch (const std::exception& error) {
-    return fail(std::string("unexpected: ") + error.what(), ExitCode::kInternal);
+    return fail(DataError("cannot write to standard output"));
+  } catch (const std::exception&) {
+    return fail(current_error());
   }
 }
 

@@ -130,7 +130,7 @@ class Reader {
     try {
       setting->parse(config_, *text_of(value));
     } catch (const ConfigError& error) {
-      fail(at, fmt::format("{}: {}", setting->key, error.what()));
+      throw ConfigError(error, "{}{}", place(at), setting->key);
     }
     named_[setting->key] = place(key.source().begin) + setting->key;
   }

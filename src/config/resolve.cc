@@ -46,7 +46,7 @@ void apply_flags(const std::map<std::string, std::string>& flags, RunConfig& con
     try {
       setting->parse(config, value);
     } catch (const ConfigError& error) {
-      throw ConfigError("--{}: {}", key, error.what());
+      throw ConfigError(error, "--{}", key);
     }
   }
 }

@@ -38,7 +38,7 @@ void write_patiently(const std::function<void()>& write, const Patience& patienc
       const Duration waited = Clock::now() - began;
       if (patience.refused()) throw;
       if (!patience.endless && waited >= patience.limit) {
-        throw DiskFull("{}, and no room was made in {}", full.what(), format_duration(waited));
+        throw DiskFull(full, "no room was made in {}", format_duration(waited));
       }
     }
     pause(patience);

@@ -34,7 +34,7 @@ void make_folder(const fs::path& folder) {
   try {
     create_folders(folder);
   } catch (const DataError& error) {
-    throw DataError("cannot make the run directory {}: {}", folder.string(), error.what());
+    throw DataError(error, "cannot make the run directory {}", folder.string());
   }
 }
 
@@ -198,12 +198,10 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
       train_with_processes(config, reporter);
     }
     remove_features(config.run_dir);
-  } catch (const Interrupted& stopped) {
+  } catch (Error& error) {
     remove_features(config.run_dir);
-    throw Interrupted(stopped.what() + what_remains(config, stopped.code()));
-  } catch (const Error& error) {
-    remove_features(config.run_dir);
-    throw Error(error.what() + what_remains(config, error.code()), error.code());
+    error.add_remark(what_remains(config, error.code()));
+    throw;
   }
 }
 
