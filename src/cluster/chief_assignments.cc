@@ -24,7 +24,7 @@ wire::Assignment ChiefCore::make_assignment(std::uint64_t start) {
 
 void ChiefCore::start_reassignment(std::set<std::uint32_t> dead) {
   if (reassignment_) dead.insert(reassignment_->dead.begin(), reassignment_->dead.end());
-  reassignment_ = Reassignment{++epoch_, std::move(dead), {}, {}, {}};
+  reassignment_ = Reassignment{++epoch_, std::move(dead), {}, {}};
   wire::Fence fence;
   fence.set_number(reassignment_->epoch);
   for (const std::uint32_t worker : reassignment_->dead) fence.add_dead(worker);
@@ -76,7 +76,7 @@ void ChiefCore::finish_reassignment_if_ready() {
   if (live(Role::kWorker).empty()) {
     const Reassignment last = *std::exchange(reassignment_, std::nullopt);
     if (open >= options_.last_version) return finish_if_done();
-    return end_early("no worker is left; " + last.reason, ExitCode::kCommunication);
+    return end_early(last.failure);
   }
   const auto adopted =
       owners_.reassign({open, std::max(open, start)}, reassignment_->dead, heirs());

@@ -309,18 +309,16 @@ const ChiefCore::Actions& ChiefCore::saved(std::uint64_t version) {
   return actions_;
 }
 
-const ChiefCore::Actions& ChiefCore::save_failed(std::uint64_t version, const std::string& reason,
-                                                 ExitCode code) {
+const ChiefCore::Actions& ChiefCore::save_failed(std::uint64_t version, const Error& failure) {
   actions_.clear();
   if (const auto found = epochs_.find(version); found != epochs_.end()) {
     found->second.saved = true;  // it is not tried again
   }
   if (saving_ == version) {  // the last one: there is nothing more to try
-    stop_reason_ = reason;
-    stop_code_ = code;
+    failure_ = failure;
     finish();
   } else {
-    end_early(reason, code);
+    end_early(failure);
     finish_if_diverged();
   }
   return actions_;

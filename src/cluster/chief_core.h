@@ -14,8 +14,8 @@
 // A ring has no servers; one of its workers keeps versions, and counts as one. When that worker is
 // lost, another is asked to KEEP what it holds: the last version, so that it is tested and saved.
 //
-// chief_plans.cc has the assignments, chief_losses.cc lost members, chief_end.cc the ways a run
-// ends, chief_core.cc the rest.
+// chief_assignments.cc has the assignments, chief_losses.cc lost members, chief_end.cc the ways a
+// run ends, chief_core.cc the rest.
 #pragma once
 
 #include <cstdint>
@@ -78,10 +78,9 @@ struct Notice {  // for people
   std::string text;
   bool warning = false;
 };
-struct RunEnded {     // all done: members may go home
-  std::string error;  // empty: success
-  bool interrupted;
-  ExitCode code = ExitCode::kOk;
+struct RunEnded {  // all done: members may go home
+  std::optional<Error> failure;
+  bool interrupted;  // someone asked for it, and nothing went wrong
 };
 using ChiefAction = std::variant<SendToMember, SaveCheckpoint, Progressed, EpochTrained,
                                  EpochUntested, Notice, RunEnded>;
@@ -108,7 +107,7 @@ class ChiefCore {
   using Actions = std::vector<ChiefAction>;
   const Actions& registered(Role role, const std::string& name, const std::string& address,
                             std::uint32_t& incarnation);
-  const Actions& lost(std::uint32_t incarnation, const std::string& reason);
+  const Actions& lost(std::uint32_t incarnation, const Error& cause);
   const Actions& ready(std::uint32_t server);
   const Actions& complete(std::uint32_t server, const wire::Complete& complete);
   const Actions& fenced(std::uint32_t server, const wire::Fenced& fenced);
@@ -117,9 +116,9 @@ class ChiefCore {
   const Actions& scalars(std::uint32_t server, const wire::Scalars& scalars);
   const Actions& evaluated(const wire::Evaluated& evaluated);
   const Actions& saved(std::uint64_t version);
-  const Actions& save_failed(std::uint64_t version, const std::string& reason, ExitCode code);
-  const Actions& stop(const std::string& reason);  // a person asks
-  const Actions& fail(const std::string& reason, ExitCode code);
+  const Actions& save_failed(std::uint64_t version, const Error& failure);
+  const Actions& stop();  // a person asks
+  const Actions& fail(const Error& failure);
   const Actions& stopped(std::uint32_t server, const wire::Stopped& stopped);
   const Actions& quiet(std::uint32_t worker);  // it has finished what it had begun
   // While it is stopping and nobody gets on: first workers are not waited for any longer, then
@@ -148,7 +147,7 @@ class ChiefCore {
     std::set<std::uint32_t> dead;
     std::map<std::uint32_t, wire::Fenced> fenced;     // by server
     std::map<std::uint32_t, std::uint64_t> prepared;  // by worker
-    std::string reason;                               // why the last worker is gone
+    Error failure = CommError("no worker is left");   // if it is so
   };
   struct Epoch {  // that is trained but not yet tested and saved
     std::uint64_t number;
@@ -163,8 +162,8 @@ class ChiefCore {
   std::vector<std::uint32_t> live(Role role) const;
   void begin_if_ready();
   void begin(ClusterMember& member, std::uint64_t version, wire::Assignment assignment);
-  void lost_worker(std::uint32_t worker, const std::string& reason);
-  void lost_server(const std::string& reason);
+  void lost_worker(std::uint32_t worker, const Error& lost);
+  void lost_server(Error lost);
   void ask_to_keep();
   void begin_with_heir(std::uint32_t keeper);
   void start_reassignment(std::set<std::uint32_t> dead);
@@ -180,13 +179,13 @@ class ChiefCore {
   void epoch_pinned(std::uint64_t version, std::uint32_t server);
   void open_next_epoch();
   void settle_epoch(std::uint64_t version);
-  void end_early(const std::string& reason, ExitCode code);
-  wire::Stop failure() const;
+  void end_early(const Error& failure);
+  wire::Stop stop_message() const;
   void stop_servers();
   bool all_quiet() const;  // the workers that live
   void stop_servers_if_quiet();
   void save_stopped_version();
-  bool diverged() const { return stop_code_ == ExitCode::kDiverged; }
+  bool diverged() const { return failure_ && failure_->code() == ExitCode::kDiverged; }
   void finish_if_diverged();
   void finish();
 
@@ -214,8 +213,7 @@ class ChiefCore {
   // the end
   bool stopping_ = false;
   bool finished_ = false;
-  std::string stop_reason_;
-  ExitCode stop_code_ = ExitCode::kOk;
+  std::optional<Error> failure_;
   bool servers_told_ = false;                       // to stop
   std::set<std::uint32_t> quiet_;                   // workers
   std::map<std::uint32_t, wire::Stopped> stopped_;  // by server

@@ -3,55 +3,48 @@
 
 #include "base/text.h"
 #include "cluster/chief_core.h"
+#include "session/failure.h"
 
 namespace paceline {
 
-const ChiefCore::Actions& ChiefCore::stop(const std::string& reason) {
+const ChiefCore::Actions& ChiefCore::stop() {
   actions_.clear();
   if (stopping_ || finished_) return actions_;
   stopping_ = true;
-  stop_reason_ = reason;
   if (!started_) {
     finish();
     return actions_;
   }
-  wire::Stop stop;
-  stop.set_reason(reason);
-  send_all(Role::kWorker, stop);
+  send_all(Role::kWorker, stop_message());
   stop_servers_if_quiet();
   return actions_;
 }
 
-const ChiefCore::Actions& ChiefCore::fail(const std::string& reason, ExitCode code) {
+const ChiefCore::Actions& ChiefCore::fail(const Error& failure) {
   actions_.clear();
-  end_early(reason, code);
+  end_early(failure);
   return actions_;
 }
 
 // With a failure: workers are not waited for.
-void ChiefCore::end_early(const std::string& reason, ExitCode code) {
+void ChiefCore::end_early(const Error& failure) {
   if (stopping_ || finished_) return;
   stopping_ = true;
-  stop_reason_ = reason;
-  stop_code_ = code;
+  failure_ = failure;
   if (!started_) return finish();
-  send_all(Role::kWorker, failure());
+  send_all(Role::kWorker, stop_message());
   stop_servers();
 }
 
-wire::Stop ChiefCore::failure() const {
+wire::Stop ChiefCore::stop_message() const {
   wire::Stop stop;
-  stop.set_reason(stop_reason_);
-  stop.set_failed(true);
+  if (failure_) *stop.mutable_failure() = failure_of(*failure_);
   return stop;
 }
 
 void ChiefCore::stop_servers() {
   if (std::exchange(servers_told_, true)) return;
-  wire::Stop stop;
-  stop.set_reason(stop_reason_);
-  stop.set_failed(stop_code_ != ExitCode::kOk);
-  send_all(Role::kServer, stop);
+  send_all(Role::kServer, stop_message());
 }
 
 // Synchronous runs abandon the open step at once. Asynchronous ones let every worker
@@ -174,8 +167,7 @@ void ChiefCore::finish() {
   for (const Role role : {Role::kWorker, Role::kEvaluator, Role::kServer}) {
     send_all(role, wire::Goodbye());
   }
-  const bool failed = stop_code_ != ExitCode::kOk;
-  actions_.push_back(RunEnded{failed ? stop_reason_ : "", stopping_ && !failed, stop_code_});
+  actions_.push_back(RunEnded{failure_, stopping_ && !failure_});
 }
 
 }  // namespace paceline

@@ -4,21 +4,33 @@
 #include "cluster/chief_core.h"
 
 namespace paceline {
+namespace {
 
-const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::string& reason) {
+// Whoever sees the process of the member may know a better cause: see Error::explain.
+Error loss_of(const ClusterMember& member, const Error& cause) {
+  CommError lost(cause, "{} is lost", member.name);
+  lost.set_about(member.name);
+  return lost;
+}
+
+}  // namespace
+
+const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const Error& cause) {
   actions_.clear();
   const auto found = members_.find(incarnation);
   if (found == members_.end() || !found->second.live) return actions_;
   ClusterMember& member = found->second;
   member.live = false;
   if (finished_) return actions_;
-  const std::string what = member.name + " is lost: " + reason;
+  Error lost = loss_of(member, cause);
   if (!started_ && !stopping_) {
-    end_early(what + ", before the run began", ExitCode::kCommunication);
+    lost.add_remark(", before the run began");
+    end_early(lost);
   } else if (member.role == Role::kServer) {
-    lost_server(what);
+    lost_server(lost);
   } else if (member.role == Role::kEvaluator && !stopping_) {
-    actions_.push_back(Notice{what + "; the run goes on without testing", true});
+    lost.add_remark("; the run goes on without testing");
+    actions_.push_back(Notice{lost.what(), true});
     for (const auto& [version, epoch] : std::map(epochs_)) {
       if (epoch.evaluated || !epoch.announced) continue;
       epochs_[version].evaluated = true;
@@ -26,11 +38,11 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
       settle_epoch(version);
     }
   } else if (member.role == Role::kWorker && !stopping_) {
-    actions_.push_back(Notice{what, true});
+    actions_.push_back(Notice{lost.what(), true});
     if (all_leased_and_done() || all_steps_done()) {
       finish_if_done();
     } else {
-      lost_worker(incarnation, what);
+      lost_worker(incarnation, lost);
     }
   } else if (member.role == Role::kWorker) {
     stop_servers_if_quiet();
@@ -39,16 +51,14 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const std::
   return actions_;
 }
 
-void ChiefCore::lost_server(const std::string& reason) {
+void ChiefCore::lost_server(Error lost) {
   if (options_.elastic || diverged()) {
-    if (!diverged()) {  // which is the better reason
-      stop_reason_ = reason + "; its parameters are gone";
-      stop_code_ = ExitCode::kCommunication;
-    }
-    send_all(Role::kWorker, failure());  // so that they know why they may go
+    lost.add_remark("; its parameters are gone");
+    if (!diverged()) failure_ = lost;         // otherwise that is the better reason
+    send_all(Role::kWorker, stop_message());  // so that they know why they may go
     return finish();
   }
-  actions_.push_back(Notice{reason, true});
+  actions_.push_back(Notice{lost.what(), true});
   // Others of the ring hold the same. What was pinned before the end is gone with it.
   versions_.clear();
   stopped_.clear();
@@ -59,7 +69,7 @@ void ChiefCore::lost_server(const std::string& reason) {
     if (!epoch.evaluated) actions_.push_back(EpochUntested{epoch.number, version});
   }
   std::erase_if(epochs_, [&](const auto& entry) { return entry.first != options_.last_version; });
-  if (!all_steps_done()) end_early(reason, ExitCode::kCommunication);
+  if (!all_steps_done()) end_early(lost);
   ask_to_keep();
 }
 
@@ -67,8 +77,7 @@ void ChiefCore::ask_to_keep() {
   if (finished_) return;
   const auto survivors = live(Role::kWorker);
   if (survivors.empty()) {
-    stop_reason_ = "no worker is left that holds the parameters";
-    stop_code_ = ExitCode::kCommunication;
+    failure_ = CommError("no worker is left that holds the parameters");
     return finish();
   }
   heir_ = survivors.front();
@@ -90,16 +99,14 @@ void ChiefCore::begin_with_heir(std::uint32_t keeper) {
   send(keeper, pin);
 }
 
-void ChiefCore::lost_worker(std::uint32_t worker, const std::string& reason) {
-  if (!options_.elastic) return end_early(reason, ExitCode::kCommunication);
+void ChiefCore::lost_worker(std::uint32_t worker, const Error& lost) {
+  if (!options_.elastic) return end_early(lost);
   if (options_.mode == Mode::kSync) {
     start_reassignment({worker});  // also without survivors: all may be done already
-    reassignment_->reason = reason;
+    reassignment_->failure = CommError(lost, "no worker is left");
     return;
   }
-  if (live(Role::kWorker).empty()) {
-    return end_early("no worker is left; " + reason, ExitCode::kCommunication);
-  }
+  if (live(Role::kWorker).empty()) return end_early(CommError(lost, "no worker is left"));
   wire::Fence fence;
   fence.add_dead(worker);
   send_all(Role::kServer, fence);

@@ -6,6 +6,7 @@
 #include "base/process.h"
 #include "base/units.h"
 #include "net/socket.h"
+#include "session/failure.h"
 #include "session/hello.h"
 #include "session/message.h"
 
@@ -82,11 +83,11 @@ void ChiefLine::beat() {
   if (!closed_ && !leaving_) send(wire::HEARTBEAT, events_.beat().SerializeAsString());
 }
 
-void ChiefLine::goodbye(const std::string& error) {
+void ChiefLine::goodbye(const std::optional<Error>& failure) {
   if (closed_ || leaving_) return;
   wire::Goodbye goodbye;
   *goodbye.mutable_last() = events_.beat();
-  goodbye.set_error(error);
+  if (failure) *goodbye.mutable_failure() = failure_of(*failure);
   send(wire::GOODBYE, goodbye.SerializeAsString());
   leaving_ = true;
   link_->close("goodbye", true);

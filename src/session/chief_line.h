@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "net/link.h"
 #include "net/loop.h"
 #include "session/identity.h"
@@ -45,8 +47,9 @@ class ChiefLine final : private LinkHandler {
 
   void tell(ChiefWord word);
   void beat();  // now, besides the regular ones
-  // The last word; the line is closed once it is out.
-  void goodbye(const std::string& error);
+  // The last word, with the reason of who leaves before its time; the line is closed once it is
+  // out.
+  void goodbye(const std::optional<Error>& failure = std::nullopt);
   bool closed() const { return closed_; }
 
  private:

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/signals.h"
+#include "session/failure.h"
 #include "session/message.h"
 
 namespace paceline {
@@ -21,21 +22,12 @@ constexpr Duration kChiefsTurn = std::chrono::seconds(2);
 constexpr Duration kTimeToEnd = std::chrono::seconds(5);
 
 // Without the help of threads that hang, perhaps with locks in their hands.
-[[noreturn]] void end_process(const std::string& reason) {
-  const std::string words = "paceline: " + reason + "\n";
+[[noreturn]] void end_process(const std::string& words) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
   std::_Exit(static_cast<int>(ExitCode::kCommunication));
 }
 
 }  // namespace
-
-ChiefWord stop_word(const Error& error) {
-  wire::Stop stop;
-  stop.set_reason(error.what());
-  stop.set_failed(true);
-  stop.set_exit_code(static_cast<std::uint32_t>(error.code()));
-  return {wire::STOP, stop.SerializeAsString()};
-}
 
 Member::Member(const ChiefLineOptions& options, Events events) : loop_(Duration::zero()) {
   ChiefLine::Events line;
@@ -43,11 +35,12 @@ Member::Member(const ChiefLineOptions& options, Events events) : loop_(Duration:
     if (!told(type, meta)) queue({type, std::string(meta)});
   };
   line.lost = [this, lost = std::move(events.lost)](const std::string& reason) {
-    const std::string sentence = "the chief is gone: " + reason;
-    lost(sentence);
-    end_ = loop_.after(kTimeToEnd, [sentence] { end_process(sentence); });
+    const CommError gone("the chief is gone: {}", reason);
+    lost(gone);
+    const std::string words = fmt::format("paceline: {}\n", gone.what());
+    end_ = loop_.after(kTimeToEnd, [words] { end_process(words); });
     const std::lock_guard lock(mutex_);
-    lost_ = sentence;
+    lost_ = gone;
     changed_.notify_all();
   };
   line.beat = std::move(events.beat);
@@ -83,13 +76,13 @@ ChiefWord Member::next() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return !words_.empty() || lost_ || interrupted_; });
   if (interrupted_) throw Interrupted("interrupted");
-  if (words_.empty()) throw CommError("{}", *lost_);
+  if (words_.empty()) throw CommError(*lost_);
   ChiefWord word = std::move(words_.front());
   words_.pop_front();
   return word;
 }
 
-std::optional<std::string> Member::lost() {
+std::optional<CommError> Member::lost() {
   const std::lock_guard lock(mutex_);
   return lost_;
 }
@@ -100,8 +93,8 @@ void Member::interrupt() {
   changed_.notify_all();
 }
 
-void Member::leave(const std::string& error) {
-  loop_.post([this, error] { line_->goodbye(error); });
+void Member::leave(const std::optional<Error>& failure) {
+  loop_.post([this, failure] { line_->goodbye(failure); });
   const TimePoint deadline = Clock::now() + std::chrono::milliseconds(500);
   std::unique_lock lock(mutex_);
   while (!left_ && Clock::now() < deadline) {
@@ -124,7 +117,7 @@ bool Member::is_dismissed_within(Duration patience) {
 }
 
 void Member::leave_without(const ServerLost& error) {
-  leave(is_dismissed_within(kChiefsTurn) ? "" : error.what());
+  is_dismissed_within(kChiefsTurn) ? leave() : leave(error);
 }
 
 void work_for_chief(Member& member, const std::function<void(const std::string&)>& abort,
@@ -143,18 +136,18 @@ void work_for_chief(Member& member, const std::function<void(const std::string&)
         if (afterwards) afterwards(next);
       }
     }
-    member.leave("");
+    member.leave();
   } catch (const Interrupted&) {
     throw;
   } catch (const ServerLost& error) {
     member.leave_without(error);
     throw;
   } catch (const CommError& error) {
-    member.leave(error.what());
+    member.leave(error);
     throw;
   } catch (const Error& error) {  // another worker would fail just so
     member.tell(stop_word(error));
-    member.leave(error.what());
+    member.leave(error);
     throw;
   }
 }

@@ -18,9 +18,6 @@
 
 namespace paceline {
 
-// Tells the chief that this role cannot go on, and why: the run ends.
-ChiefWord stop_word(const Error& error);
-
 // The chief's line on a thread of its own. Messages are handed to `told` there, those it
 // does not take (returns false) wait for next(). Members are usable from any thread.
 //
@@ -32,7 +29,7 @@ class Member {
   struct Events {
     Told told;
     std::function<wire::Heartbeat()> beat;
-    std::function<void(const std::string&)> lost;
+    std::function<void(const CommError&)> lost;
   };
   Member(const ChiefLineOptions& options, Events events);
   ~Member();
@@ -48,11 +45,11 @@ class Member {
   // The next message that was not taken, waiting for it; GOODBYE is the last. Throws
   // CommError when the chief is lost, Interrupted on SIGTERM.
   ChiefWord next();
-  void interrupt();                   // from a signal
-  std::optional<std::string> lost();  // why the chief is gone, if it is
+  void interrupt();                 // from a signal
+  std::optional<CommError> lost();  // why the chief is gone, if it is
 
-  // Says goodbye and waits, briefly, until it is out.
-  void leave(const std::string& error);
+  // Says goodbye, and why if it is before its time; waits, briefly, until it is out.
+  void leave(const std::optional<Error>& failure = std::nullopt);
   // The same when a server is gone. If the chief finds that, too, it ends the run and says why:
   // what this role has seen then stays in its own log.
   void leave_without(const ServerLost& error);
@@ -67,7 +64,7 @@ class Member {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<ChiefWord> words_;
-  std::optional<std::string> lost_;
+  std::optional<CommError> lost_;
   bool interrupted_ = false;
   bool left_ = false;
   std::thread thread_;

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "net/refuse.h"
+#include "session/failure.h"
 #include "session/hello.h"
 #include "session/message.h"
 
@@ -45,7 +46,8 @@ void MemberLine::received(Link&, const FrameHeader& header, std::string_view met
 }
 
 void MemberLine::closed(Link&, const std::string& reason) {
-  events_.closed(*this, goodbye && !goodbye->empty() ? *goodbye : reason);
+  const bool said = goodbye && goodbye->has_failure();
+  events_.closed(*this, said ? error_of(goodbye->failure()) : CommError("{}", reason));
 }
 
 void MemberLine::greet(std::string_view meta) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "net/link.h"
 #include "session/protocol.pb.h"
 
@@ -17,7 +18,7 @@ class MemberLine final : public LinkHandler {
   struct Events {
     std::function<void(MemberLine&, const wire::Register&)> entered;  // sets the incarnation
     std::function<void(MemberLine&, wire::Type, std::string_view meta)> told;
-    std::function<void(MemberLine&, const std::string& reason)> closed;
+    std::function<void(MemberLine&, const Error& cause)> closed;
   };
   // `events` outlives the line.
   MemberLine(std::shared_ptr<Link> link, std::string digest, const Events& events)
@@ -29,9 +30,9 @@ class MemberLine final : public LinkHandler {
   std::uint32_t incarnation = 0;  // 0: not registered
   wire::Register who;
   TimePoint heard;
-  wire::Heartbeat figures;             // as of the last heartbeat
-  std::optional<std::string> goodbye;  // its last word, with the error if there was one
-  double finished = 0;                 // seconds into the run
+  wire::Heartbeat figures;               // as of the last heartbeat
+  std::optional<wire::Goodbye> goodbye;  // its last word
+  double finished = 0;                   // seconds into the run
 
  private:
   std::span<std::byte> place(Link& link, const FrameHeader& header, std::string_view meta) override;

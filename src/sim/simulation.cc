@@ -96,7 +96,7 @@ void World::chief_do(const ChiefCore::Actions& actions) {
       if (notice->text.starts_with("assignment")) ++outcome_.assignments;
     } else if (const auto* end = std::get_if<RunEnded>(&action)) {
       ended_ = true;
-      outcome_.ended = end->error;
+      outcome_.ended = end->failure ? end->failure->what() : "";
       outcome_.interrupted = end->interrupted;
     }
   }
@@ -128,7 +128,7 @@ void World::save(std::uint64_t version) {
     }
   }
   if (scenario_.saves_fail) {
-    chief_do(chief_->save_failed(version, "the simulation's disk is full", ExitCode::kData));
+    chief_do(chief_->save_failed(version, DataError("the simulation's disk is full")));
     return;
   }
   if (outcome_.saved_version == version) problem(fmt::format("{} is saved twice", version));
@@ -179,8 +179,8 @@ Outcome World::run() {
   }
   if (scenario_.stop_at > 0) {
     at(scenario_.stop_at, [this] {
-      chief_do(scenario_.diverges ? chief_->fail("the loss is infinite", ExitCode::kDiverged)
-                                  : chief_->stop("stopped by the simulation"));
+      chief_do(scenario_.diverges ? chief_->fail(Error("the loss is infinite", ExitCode::kDiverged))
+                                  : chief_->stop());
     });
   }
   constexpr std::uint64_t kMostEvents = 400'000;

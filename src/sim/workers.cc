@@ -298,7 +298,7 @@ void World::kill(Worker& worker, bool really) {
     }
   }
   at(0.05 * random_.uniform(), [this, id = worker.id] {
-    if (!ended_) chief_do(chief_->lost(id, "killed by the simulation"));
+    if (!ended_) chief_do(chief_->lost(id, CommError("killed by the simulation")));
   });
 }
 

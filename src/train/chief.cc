@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "data/image_folder.h"
 #include "net/refuse.h"
+#include "session/failure.h"
 #include "session/hello.h"
 #include "session/member.h"
 #include "session/message.h"
@@ -30,15 +31,6 @@ Role role_of(const std::string& text) {
   if (text == "worker") return Role::kWorker;
   if (text == "evaluator") return Role::kEvaluator;
   throw FrameError("there is no role '" + text + "'");
-}
-
-// As a member says it; one that we do not know is a failure with no better name.
-ExitCode exit_code(std::uint32_t code) {
-  for (const ExitCode known : {ExitCode::kUsage, ExitCode::kData, ExitCode::kCommunication,
-                               ExitCode::kResources, ExitCode::kDiverged}) {
-    if (static_cast<std::uint32_t>(known) == code) return known;
-  }
-  return ExitCode::kInternal;
 }
 
 struct TypeOf {
@@ -95,8 +87,8 @@ Chief::Chief(const RoleContext& role, const Address& address)
   line_events_.told = [this](MemberLine& line, wire::Type type, std::string_view meta) {
     guarded([&] { told(line, type, meta); });
   };
-  line_events_.closed = [this](MemberLine& line, const std::string& reason) {
-    guarded([&] { closed(line, reason); });
+  line_events_.closed = [this](MemberLine& line, const Error& cause) {
+    guarded([&] { closed(line, cause); });
   };
   listener_ = std::make_unique<Listener>(
       loop_, address, link_options,
@@ -125,22 +117,23 @@ void Chief::run() {
   loop_.run();
   saver_.reset();
   if (own_failure_) std::rethrow_exception(own_failure_);
-  const std::string error = ended_->interrupted ? "interrupted" : ended_->error;
+  std::optional<Error> failure = ended_->failure;
+  if (ended_->interrupted) failure = Interrupted("interrupted");
+  const std::string words = failure ? failure->what() : "";
   try {
-    if (core_->started()) record_.summary(core_->examples_done(), figures_by_role(), error);
-  } catch (const DataError& failure) {
-    if (ended_->error.empty()) throw;
-    spdlog::error("{}", failure.what());  // what the run failed with says more
+    if (core_->started()) record_.summary(core_->examples_done(), figures_by_role(), words);
+  } catch (const DataError& unwritten) {
+    if (!ended_->failure) throw;
+    spdlog::error("{}", unwritten.what());  // what the run failed with says more
   }
-  if (ended_->interrupted) throw Interrupted("interrupted");
-  if (!ended_->error.empty()) throw Error(ended_->error, ended_->code);
+  if (failure) throw Error(*failure);
 }
 
 void Chief::interrupt() {
   loop_.post([this] {
     if (ended_) return loop_.stop();  // nobody needs to be waited for
     record_.stopping();
-    carry_out(core_->stop("interrupted"));
+    carry_out(core_->stop());
     still_stopping_ = loop_.after(kSilentStop, [this] {
       if (ended_) return;
       record_.notice(
@@ -213,12 +206,11 @@ void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
   } else if (type == wire::STOPPED) {
     carry_out(core_->stopped(member, parsed<wire::Stopped>(meta)));
   } else if (type == wire::STOP) {
-    const auto stop = parsed<wire::Stop>(meta);
-    carry_out(core_->fail(stop.reason(), exit_code(stop.exit_code())));
+    carry_out(core_->fail(error_of(parsed<wire::Stop>(meta).failure())));
   } else if (type == wire::GOODBYE) {
     const auto goodbye = parsed<wire::Goodbye>(meta);
     heard(line, goodbye.last());
-    line.goodbye = goodbye.error();
+    line.goodbye = goodbye;
     if (ended_ && all_gone()) loop_.stop();
   } else {
     throw FrameError(
@@ -247,27 +239,26 @@ void Chief::heard(MemberLine& line, const wire::Heartbeat& beat) {
     expect_few_unreadable(record_.add_unreadable(Split::kTrain, beat.unreadable()), workload_.data);
   } catch (const DataError& error) {
     if (!ended_) {
-      carry_out(core_->fail(error.what(), error.code()));
-    } else if (ended_->error.empty()) {  // a short run: known only when everyone has left
-      ended_->error = error.what();
-      ended_->code = error.code();
+      carry_out(core_->fail(error));
+    } else if (!ended_->failure) {  // a short run: known only when everyone has left
+      ended_->failure = error;
     }
   }
 }
 
-void Chief::closed(MemberLine& line, const std::string& reason) {
-  if (line.incarnation != 0) return lost(line, reason);
-  spdlog::warn("{} was turned away or has left: {}", line.link().peer(), reason);
+void Chief::closed(MemberLine& line, const Error& cause) {
+  if (line.incarnation != 0) return lost(line, cause);
+  spdlog::warn("{} was turned away or has left: {}", line.link().peer(), cause.what());
   // It never registered. The line is in use until this returns.
   loop_.post([this, stranger = &line] {
     std::erase_if(lines_, [&](const auto& other) { return other.get() == stranger; });
   });
 }
 
-void Chief::lost(MemberLine& line, const std::string& reason) {
+void Chief::lost(MemberLine& line, const Error& cause) {
   watch_.forget(line.incarnation);
   if (!ended_) {
-    carry_out(core_->lost(line.incarnation, reason));
+    carry_out(core_->lost(line.incarnation, cause));
   } else if (all_gone()) {
     loop_.stop();
   }
@@ -337,32 +328,33 @@ void Chief::start_saver() {
         loop_.post([this, version, failure] {
           watch_.got_on(Clock::now());
           if (!failure) return carry_out(core_->saved(version));
-          if (!failure->server_lost) return save_failed(version, *failure);
+          if (!failure->server_lost) return save_failed(version, failure->error);
           // That line of ours ends as well, and says better what has happened; and a ring goes on
           // with another keeper.
           save_failure_ = loop_.after(kSameNews, [this, version, failure, from = saved_from_] {
             const auto servers = core_->servers();
             if (ended_ || servers.empty() || servers.front().name() != from) return;
-            save_failed(version, *failure);
+            save_failed(version, failure->error);
           });
         });
       });
 }
 
-void Chief::save_failed(std::uint64_t version, const Saver::Failure& failure) {
-  const std::string sentence =
-      fmt::format("the checkpoint of version {} could not be written: {}", version, failure.reason);
-  record_.warning(sentence);
-  carry_out(core_->save_failed(version, sentence, failure.code));
+void Chief::save_failed(std::uint64_t version, const Error& cause) {
+  const Error failure(cause,
+                      fmt::format("the checkpoint of version {} could not be written", version),
+                      cause.code());
+  record_.warning(failure.what());
+  carry_out(core_->save_failed(version, failure));
 }
 
 void Chief::end(const RunEnded& ended) {
   if (ended_) return;
   ended_ = ended;
-  if (!ended.error.empty()) ended_->error += silences();
+  if (ended_->failure) ended_->failure->add_remark(silences());
   record_.leaving();
   // A run that was not stopped hears everyone's last figures.
-  const bool stopped = ended.interrupted || !ended.error.empty();
+  const bool stopped = ended.interrupted || ended.failure;
   leave_ = loop_.after(stopped ? kGoodbyes : role_.config.member_timeout, [this] { loop_.stop(); });
   if (all_gone()) loop_.stop();
 }

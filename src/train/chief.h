@@ -46,8 +46,8 @@ class Chief {
   void told(MemberLine& line, wire::Type type, std::string_view meta);
   void pass_on(const MemberLine& from, std::string_view note);
   void heard(MemberLine& line, const wire::Heartbeat& beat);
-  void closed(MemberLine& line, const std::string& reason);
-  void lost(MemberLine& line, const std::string& reason);
+  void closed(MemberLine& line, const Error& cause);
+  void lost(MemberLine& line, const Error& cause);
   void look_after_members();
   void drop_stuck_members();
   void drop(MemberLine& line, const std::string& reason);
@@ -58,7 +58,7 @@ class Chief {
   std::string silences() const;
   void save(const SaveCheckpoint& checkpoint);
   void start_saver();
-  void save_failed(std::uint64_t version, const Saver::Failure& failure);
+  void save_failed(std::uint64_t version, const Error& cause);
   void end(const RunEnded& ended);
   bool all_gone() const;
   nlohmann::json figures_by_role() const;

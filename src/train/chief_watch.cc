@@ -27,7 +27,7 @@ void Chief::look_after_members() {
 
 void Chief::drop(MemberLine& line, const std::string& reason) {
   line.link().close(reason);
-  lost(line, reason);
+  lost(line, CommError("{}", reason));
 }
 
 // Their heartbeats come, perhaps, but they do nothing that others wait for.
@@ -44,7 +44,7 @@ void Chief::drop_stuck_members() {
                                            format_duration(stuck.still), stuck.doing);
     if (stuck.member == 0) {
       for (const std::uint64_t version : saver_->unfinished()) {
-        save_failed(version, {reason, ExitCode::kData});
+        save_failed(version, DataError("{}", reason));
       }
       continue;
     }
@@ -66,11 +66,10 @@ void Chief::look_for_stalls() {
   if (still < role_.config.deadline) return;
   watch_.got_on(now);  // what follows has as long again
   if (core_->stopping()) return carry_out(core_->hurry());
-  carry_out(
-      core_->fail(fmt::format("nobody has made any progress for {} at step {}{}{}. If these "
-                              "roles are only slow, raise --deadline",
-                              format_duration(still), core_->watermark(), waits(), silences()),
-                  ExitCode::kCommunication));
+  carry_out(core_->fail(
+      CommError("nobody has made any progress for {} at step {}{}{}. If these roles are "
+                "only slow, raise --deadline",
+                format_duration(still), core_->watermark(), waits(), silences())));
 }
 
 void Chief::warn_of_stall(Duration still) {
@@ -111,10 +110,9 @@ void Chief::look_for_latecomers() {
   const std::uint64_t all = server_count(role_.config) + role_.config.workers + 1;
   if (core_->members().size() >= all) return;
   carry_out(core_->fail(
-      fmt::format("after {} only {} of {} roles have registered; see the logs of the others, or "
-                  "raise --start-timeout",
-                  format_duration(role_.config.start_timeout), core_->members().size(), all),
-      ExitCode::kCommunication));
+      CommError("after {} only {} of {} roles have registered; see the logs of the others, or "
+                "raise --start-timeout",
+                format_duration(role_.config.start_timeout), core_->members().size(), all)));
 }
 
 // Members that have missed some heartbeats.

@@ -7,6 +7,7 @@
 #include "exchange/ps/reader.h"
 #include "exchange/ps/row_reader.h"
 #include "infer/test.h"
+#include "session/failure.h"
 #include "session/heartbeat.h"
 #include "session/member.h"
 #include "session/message.h"
@@ -38,7 +39,7 @@ class EvaluatorRole {
                    unreadable_.tell(*beat.mutable_unreadable_tests());
                    return beat;
                  },
-                 [this](const std::string&) { loop_.stop(); }}) {}
+                 [this](const CommError&) { loop_.stop(); }}) {}
 
   void run() {
     const SignalWatcher signals({SIGTERM}, [this](int) { member_.interrupt(); });
@@ -48,19 +49,19 @@ class EvaluatorRole {
         if (word.type == wire::BEGIN) begin(word);
         if (word.type == wire::EVALUATE) evaluate_if_kept(word);
       }
-      member_.leave("");
+      member_.leave();
     } catch (const Interrupted&) {
       throw;
     } catch (const DataError& error) {  // the test data are not fit for use
       member_.tell(stop_word(error));
-      member_.leave(error.what());
+      member_.leave(error);
       throw;
     } catch (const ServerLost& error) {
       member_.leave_without(error);
       throw;
     } catch (const Error& error) {
-      if (const auto reason = member_.lost()) throw CommError("{}", *reason);
-      member_.leave(error.what());
+      if (const auto gone = member_.lost()) throw CommError(*gone);
+      member_.leave(error);
       throw;
     }
   }

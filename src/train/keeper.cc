@@ -169,7 +169,7 @@ void Keeper::told(wire::Type type, std::string_view meta) {
     stop_();
     tell_stopped();
   } else if (type == wire::GOODBYE) {
-    line_->goodbye("");
+    line_->goodbye();
   }
 }
 

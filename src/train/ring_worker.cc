@@ -1,6 +1,7 @@
 // A worker of an all-reduce run.
 #include <csignal>
 #include <map>
+#include <optional>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -8,6 +9,7 @@
 #include "data/open.h"
 #include "exchange/allreduce/allreduce.h"
 #include "exchange/allreduce/factors.h"
+#include "session/failure.h"
 #include "session/heartbeat.h"
 #include "session/member.h"
 #include "session/message.h"
@@ -27,9 +29,10 @@ class RingWorkerRole final : private RingNotes {
       : role_(role),
         workload_(make_workload(role.config)),
         dataset_(open_training(role.config)),
-        member_(line_options(role, "worker"),
-                {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
-                 [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }}) {
+        member_(
+            line_options(role, "worker"),
+            {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
+             [this] { return beat(); }, [this](const CommError& gone) { abort(gone.what()); }}) {
     if (member_.rank() == 0) {
       keeper_ = std::make_unique<Keeper>(role, workload_, [this] { abort("the run is stopped"); });
     }
@@ -46,7 +49,7 @@ class RingWorkerRole final : private RingNotes {
           if (word.type == wire::KEEP) keep();
         });
     const std::lock_guard lock(mutex_);
-    if (!failure_.empty()) throw CommError("the run has failed: {}", failure_);
+    if (failure_) throw CommError(*failure_, "the run has failed");
   }
 
  private:
@@ -61,11 +64,11 @@ class RingWorkerRole final : private RingNotes {
     }
     if (type != wire::STOP) return false;
     const auto stop = parsed<wire::Stop>(meta);
-    if (stop.failed()) {
+    if (stop.has_failure()) {
       const std::lock_guard lock(mutex_);
-      failure_ = stop.reason();
+      failure_ = error_of(stop.failure());
     }
-    abort(stop.reason());
+    abort("the run is stopped");
     return true;
   }
 
@@ -211,7 +214,7 @@ class RingWorkerRole final : private RingNotes {
   std::condition_variable changed_;
   std::map<std::string, std::string> notes_;
   bool aborted_ = false;
-  std::string failure_;  // of the run, as the chief says it
+  std::optional<Error> failure_;  // of the run, as the chief says it
   std::unique_ptr<AllReduce> exchange_;
   LinkCounters carried_;                       // over the ring
   std::shared_ptr<const PinnedVersion> held_;  // when training is over

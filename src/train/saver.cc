@@ -61,11 +61,9 @@ void Saver::work() {
       write(info);
       prune_checkpoints(config_.run_dir, config_.keep_checkpoints);
     } catch (const ServerLost& error) {
-      failure = {error.what(), error.code(), true};
-    } catch (const Error& error) {
-      failure = {error.what(), error.code()};
-    } catch (const std::exception& error) {
-      failure = {error.what(), ExitCode::kInternal};
+      failure = {error, true};
+    } catch (const std::exception&) {
+      failure = {current_error()};
     }
     done_(info.version, failure);
   }

@@ -23,8 +23,7 @@ namespace paceline {
 class Saver {
  public:
   struct Failure {
-    std::string reason;
-    ExitCode code;
+    Error error;
     bool server_lost = false;
   };
   // Called on the saver's thread.

@@ -16,6 +16,7 @@
 #include "exchange/ps/row_shard.h"
 #include "exchange/ps/shard.h"
 #include "net/socket.h"
+#include "session/failure.h"
 #include "session/heartbeat.h"
 #include "session/member.h"
 #include "session/message.h"
@@ -48,9 +49,9 @@ class ServerRole {
       loop_.post([this, type, text = std::string(meta)] { hear(type, text); });
       return true;
     };
-    events.lost = [this](const std::string& reason) {
-      loop_.post([this, reason] {
-        chief_gone_ = reason;
+    events.lost = [this](const CommError& gone) {
+      loop_.post([this, gone] {
+        chief_gone_ = gone;
         loop_.stop();
       });
     };
@@ -67,9 +68,9 @@ class ServerRole {
     const SignalWatcher signals({SIGTERM}, [this](int) { loop_.stop(); });
     serving_.adopt();
     loop_.run();
-    if (chief_gone_ && !own_failure_) throw CommError("{}", *chief_gone_);
+    if (chief_gone_ && !own_failure_) throw CommError(*chief_gone_);
     take_turn();
-    member_->leave("");
+    member_->leave();
     if (own_failure_) std::rethrow_exception(own_failure_);
   }
 
@@ -241,7 +242,7 @@ class ServerRole {
   std::unique_ptr<PsServer> server_;
   std::unique_ptr<Listener> listener_;
   Loop::Token reports_;
-  std::optional<std::string> chief_gone_;
+  std::optional<CommError> chief_gone_;
   std::exception_ptr own_failure_;
   Activity serving_{"serving"};
   Activity setting_up_{"setting up"};

@@ -27,9 +27,10 @@ class WorkerRole {
         workload_(make_workload(role.config)),
         dataset_(open_training(role.config)),
         loop_(pumped() ? Duration::zero() : role.config.spin),
-        member_(line_options(role, "worker"),
-                {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
-                 [this] { return beat(); }, [this](const std::string& reason) { abort(reason); }}) {
+        member_(
+            line_options(role, "worker"),
+            {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
+             [this] { return beat(); }, [this](const CommError& gone) { abort(gone.what()); }}) {
     if (!evaluates()) return;
     auto tests = open_dataset(role.config.data, Split::kTest);
     const std::lock_guard lock(mutex_);  // heartbeats tell of it

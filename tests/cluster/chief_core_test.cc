@@ -4,8 +4,12 @@
 
 #include <gmock/gmock.h>
 
+#include "session/failure.h"
+
 namespace paceline {
 namespace {
+
+const CommError kKilled("killed");
 
 class ChiefTest : public ::testing::Test {
  protected:
@@ -79,13 +83,42 @@ using ::testing::IsEmpty;
 TEST_F(ChiefTest, NeedsNoWorkerWhileTheLastVersionIsTested) {
   start(false);
   train_all();
-  do_all(core_->lost(worker0_, "killed"));
-  do_all(core_->lost(worker1_, "killed"));
+  do_all(core_->lost(worker0_, kKilled));
+  do_all(core_->lost(worker1_, kKilled));
   EXPECT_FALSE(ended_);
   do_all(core_->saved(4));
   evaluated(4);
   ASSERT_TRUE(ended_);
-  EXPECT_EQ(ended_->error, "");
+  EXPECT_FALSE(ended_->failure);
+}
+
+// So that who knows how its process has ended can say so in the place of "killed".
+TEST_F(ChiefTest, NamesTheLostServerAsWhomItsFailureIsAbout) {
+  start(false);
+  do_all(core_->lost(server_, kKilled));
+  EXPECT_THAT(told<wire::Stop>(), ElementsAre(worker0_, worker1_));
+  const auto& stop = std::get<wire::Stop>(std::get<SendToMember>(last_.front()).message);
+  ASSERT_TRUE(ended_);
+  ASSERT_TRUE(ended_->failure);
+  for (const Error& failure : {*ended_->failure, error_of(stop.failure())}) {
+    EXPECT_STREQ(failure.what(), "server0 is lost: killed; its parameters are gone");
+    EXPECT_EQ(failure.code(), ExitCode::kCommunication);
+    EXPECT_EQ(failure.reasons().front().about, "server0");
+  }
+  EXPECT_FALSE(ended_->interrupted);
+}
+
+TEST_F(ChiefTest, EndsWithTheFailureThatAMemberTells) {
+  start(false);
+  do_all(core_->fail(DataError(Error("the disk is full"), "cannot write x")));
+  EXPECT_THAT(told<wire::Stop>(), ElementsAre(worker0_, worker1_, server_));
+  wire::Stopped stopped;
+  stopped.set_even(true);
+  do_all(core_->stopped(server_, stopped));
+  ASSERT_TRUE(ended_);
+  ASSERT_TRUE(ended_->failure);
+  EXPECT_STREQ(ended_->failure->what(), "cannot write x: the disk is full");
+  EXPECT_EQ(ended_->failure->code(), ExitCode::kData);
 }
 
 // The last worker's death may be heard of before what it has achieved.
@@ -94,8 +127,8 @@ TEST_F(ChiefTest, AsksTheServersHowFarTheyAreWhenTheLastWorkerIsLost) {
   complete(server_, 2, true);
   do_all(core_->saved(2));
   evaluated(2);
-  do_all(core_->lost(worker0_, "killed"));
-  do_all(core_->lost(worker1_, "killed"));
+  do_all(core_->lost(worker0_, kKilled));
+  do_all(core_->lost(worker1_, kKilled));
   EXPECT_THAT(told<wire::Fence>(), ElementsAre(server_));
   wire::Fenced fenced;
   for (const ChiefAction& action : last_) {
@@ -113,13 +146,13 @@ TEST_F(ChiefTest, AsksTheServersHowFarTheyAreWhenTheLastWorkerIsLost) {
   do_all(core_->saved(4));
   evaluated(4);
   ASSERT_TRUE(ended_);
-  EXPECT_EQ(ended_->error, "");
+  EXPECT_FALSE(ended_->failure);
 }
 
 TEST_F(ChiefTest, EndsWithoutWorkersWhenStepsAreLeft) {
   start(false);
-  do_all(core_->lost(worker0_, "killed"));
-  do_all(core_->lost(worker1_, "killed"));
+  do_all(core_->lost(worker0_, kKilled));
+  do_all(core_->lost(worker1_, kKilled));
   wire::Fenced fenced;
   fenced.set_number(3);  // the third assignment
   fenced.set_open(1);
@@ -133,15 +166,16 @@ TEST_F(ChiefTest, EndsWithoutWorkersWhenStepsAreLeft) {
   EXPECT_TRUE(did<SaveCheckpoint>());
   do_all(core_->saved(1));
   ASSERT_TRUE(ended_);
-  EXPECT_EQ(ended_->error, "no worker is left; worker1 is lost: killed");
+  ASSERT_TRUE(ended_->failure);
+  EXPECT_STREQ(ended_->failure->what(), "no worker is left: worker1 is lost: killed");
 }
 
 TEST_F(ChiefTest, OfARingAsksASurvivorToKeepTheLastVersionForItsTest) {
   start(true);
   train_all();
-  do_all(core_->lost(server_, "killed"));
+  do_all(core_->lost(server_, kKilled));
   EXPECT_THAT(told<wire::Keep>(), ElementsAre(worker0_));
-  do_all(core_->lost(worker0_, "killed"));  // it was the same process
+  do_all(core_->lost(worker0_, kKilled));  // it was the same process
   EXPECT_THAT(told<wire::Keep>(), ElementsAre(worker1_));
   EXPECT_EQ(core_->unwelcome(Role::kServer), "");
   std::uint32_t keeper = 0;
@@ -154,14 +188,14 @@ TEST_F(ChiefTest, OfARingAsksASurvivorToKeepTheLastVersionForItsTest) {
   do_all(core_->saved(4));
   evaluated(4);
   ASSERT_TRUE(ended_);
-  EXPECT_EQ(ended_->error, "");
+  EXPECT_FALSE(ended_->failure);
 }
 
 TEST_F(ChiefTest, OfARingDoesNotRepeatWhatWasDoneBeforeTheKeeperWasLost) {
   start(true);
   train_all();
   do_all(core_->saved(4));
-  do_all(core_->lost(server_, "killed"));
+  do_all(core_->lost(server_, kKilled));
   std::uint32_t keeper = 0;
   do_all(core_->registered(Role::kServer, "keeper in worker0", "here", keeper));
   complete(keeper, 4, true);
@@ -175,10 +209,10 @@ TEST_F(ChiefTest, OfARingSavesWhatASurvivorHoldsWhenItIsBroken) {
   start(true);
   complete(server_, 2, true);
   complete(server_, 3, false);
-  do_all(core_->lost(server_, "killed"));
+  do_all(core_->lost(server_, kKilled));
   EXPECT_THAT(told<wire::Stop>(), ElementsAre(worker0_, worker1_));
   EXPECT_THAT(told<wire::Keep>(), ElementsAre(worker0_));
-  do_all(core_->lost(worker0_, "killed"));
+  do_all(core_->lost(worker0_, kKilled));
   std::uint32_t keeper = 0;
   do_all(core_->registered(Role::kServer, "keeper in worker1", "here", keeper));
   EXPECT_THAT(told<wire::Stop>(), ElementsAre(keeper));
@@ -189,17 +223,18 @@ TEST_F(ChiefTest, OfARingSavesWhatASurvivorHoldsWhenItIsBroken) {
   EXPECT_TRUE(did<SaveCheckpoint>());
   do_all(core_->saved(3));
   ASSERT_TRUE(ended_);
-  EXPECT_EQ(ended_->error, "server0 is lost: killed");
+  ASSERT_TRUE(ended_->failure);
+  EXPECT_STREQ(ended_->failure->what(), "server0 is lost: killed");
 }
 
 TEST_F(ChiefTest, OfARingEndsWhenNobodyHoldsTheParameters) {
   start(true);
   train_all();
-  do_all(core_->lost(server_, "killed"));
-  do_all(core_->lost(worker0_, "killed"));
-  do_all(core_->lost(worker1_, "killed"));
+  do_all(core_->lost(server_, kKilled));
+  do_all(core_->lost(worker0_, kKilled));
+  do_all(core_->lost(worker1_, kKilled));
   ASSERT_TRUE(ended_);
-  EXPECT_NE(ended_->error, "");
+  EXPECT_TRUE(ended_->failure);
 }
 
 // Workers may take as long as they need to finish what they have begun.
@@ -215,7 +250,7 @@ TEST_F(ChiefTest, WaitsForAsynchronousWorkersUntilNobodyGetsOn) {
   do_all(core_->registered(Role::kWorker, "worker1", "", worker1_));
   do_all(core_->registered(Role::kEvaluator, "evaluator0", "", evaluator_));
   do_all(core_->ready(server_));
-  do_all(core_->stop("interrupted"));
+  do_all(core_->stop());
   EXPECT_THAT(told<wire::Stop>(), ElementsAre(worker0_, worker1_));
   EXPECT_EQ(core_->waited_for(), "worker0, worker1");
   do_all(core_->quiet(worker0_));

@@ -1,6 +1,6 @@
-// Any bytes as the metadata and payloads of messages: a FrameError, or rows and floats within their
-// bounds. And any sequence of pushes and pulls to a server's state machine, which must refuse what
-// makes no sense and go on.
+// Any bytes as the metadata and payloads of messages: a FrameError, or rows, floats and failures
+// within their bounds. And any sequence of pushes and pulls to a server's state machine, which must
+// refuse what makes no sense and go on.
 #include <algorithm>
 #include <vector>
 
@@ -9,6 +9,7 @@
 #include "exchange/ps/server_core.h"
 #include "exchange/row_deal.h"
 #include "fuzz/fuzz_target.h"
+#include "session/failure.h"
 #include "session/hello.h"
 #include "session/message.h"
 
@@ -29,6 +30,15 @@ void check_hello(FuzzBytes bytes) {
     const Hello again = decode_hello(encode_hello(hello));
     require(again.role == hello.role && again.config_digest == hello.config_digest);
   });
+}
+
+void check_failure(FuzzBytes bytes) {
+  const auto check = [](const Error& error) {
+    require(!error.reasons().empty() && error.reasons().size() <= Error::kMostReasons);
+    const Error again = error_of(failure_of(error));
+    require(std::string_view(again.what()) == error.what() && again.code() == error.code());
+  };
+  accepts<FrameError>([&] { check(error_of(parsed<wire::Failure>(as_text(bytes)))); });
 }
 
 void check_rows(FuzzBytes bytes) {
@@ -84,6 +94,7 @@ void check_core(FuzzBytes bytes, const Options& options) {
 
 void run(FuzzBytes bytes) {
   const std::uint8_t choice = take_byte(bytes);
+  if (choice == 'f') return check_failure(bytes);
   if (choice % 6 == 0) return check_hello(bytes);
   if (choice % 6 == 1) return check_rows(bytes);
   if (choice % 6 == 2) return check_floats(bytes);

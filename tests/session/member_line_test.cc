@@ -7,6 +7,7 @@
 #include <set>
 
 #include "net/memory_link.h"
+#include "session/failure.h"
 #include "session/hello.h"
 
 namespace paceline {
@@ -43,7 +44,7 @@ std::string outcome_of(const std::string& role, wire::Type type) {
   MemberLine::Events events;
   events.entered = [](MemberLine& line, const wire::Register&) { line.incarnation = 1; };
   events.told = [&](MemberLine&, wire::Type, std::string_view) { outcome = "told"; };
-  events.closed = [&](MemberLine&, const std::string& reason) { outcome = reason; };
+  events.closed = [&](MemberLine&, const Error& cause) { outcome = cause.what(); };
   Listening member;
   Forward forward;
   auto [left, right] = connect_in_memory({&loop, &member, "chief"}, {&loop, &forward, "it"}, {});
@@ -82,6 +83,25 @@ TEST(MemberLine, AMessageOfAnotherRoleClosesTheLine) {
       }
     }
   }
+}
+
+TEST(MemberLine, OfAMemberThatHasSaidWhyItLeavesIsClosedWithThat) {
+  Loop loop;
+  std::optional<Error> why;
+  MemberLine::Events events;
+  events.closed = [&](MemberLine&, const Error& cause) { why = cause; };
+  Listening member;
+  Forward forward;
+  auto [left, right] = connect_in_memory({&loop, &member, "chief"}, {&loop, &forward, "it"}, {});
+  MemberLine line(std::move(right), "digest", events);
+  forward.to = &line;
+  const DataError full(Error("the disk is full"), "cannot write x");
+  *line.goodbye.emplace().mutable_failure() = failure_of(full);
+  left->close("leaving");
+  ASSERT_TRUE(
+      loop.run_until([&] { return why.has_value(); }, Clock::now() + std::chrono::seconds(20)));
+  EXPECT_STREQ(why->what(), full.what());
+  EXPECT_EQ(why->code(), ExitCode::kData);
 }
 
 TEST(MemberLine, AnyMemberBeatsStopsAndLeaves) {

@@ -68,7 +68,7 @@ void PsConnection::send(std::uint32_t server, FrameHeader header, std::string_vi
 
 bool PsConnection::wait(const std::function<bool()>& done, TimePoint deadline) {
   const bool held = loop_.run_until([&] { return lost_ || done(); }, deadline);
-  if (lost_) throw ServerLost("{}: {}", address_.self.name, *lost_);
+  if (lost_) throw ServerLost(*lost_);
   return held;
 }
 
@@ -103,9 +103,14 @@ void PsConnection::received(Link& link, const FrameHeader& header, std::string_v
 
 void PsConnection::closed(Link& link, const std::string& reason) {
   if (closing_ || lost_) return;
+  const CommError cause("{}", reason);
   const std::uint32_t index = index_of(link);
-  lost_ = index < links_.size() ? "lost " + server_name(index) + ": " + reason
-                                : "a server refused the connection: " + reason;
+  if (index == links_.size()) {
+    lost_ = ServerLost(cause, "{}: a server refused the connection", address_.self.name);
+  } else {
+    lost_ = ServerLost(cause, "{}: lost {}", address_.self.name, server_name(index));
+    lost_->set_about(address_.servers.at(index).name());
+  }
 }
 
 LinkCounters PsConnection::counters() const {

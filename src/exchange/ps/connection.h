@@ -64,7 +64,7 @@ class PsConnection final : private LinkHandler {
   Events events_;
   std::vector<std::shared_ptr<Link>> links_;
   std::set<std::uint32_t> welcomed_;  // servers that have answered the hello
-  std::optional<std::string> lost_;
+  std::optional<ServerLost> lost_;
   bool closing_ = false;
 };
 

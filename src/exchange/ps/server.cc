@@ -7,6 +7,7 @@
 #include "base/process.h"
 #include "exchange/codec.h"
 #include "net/refuse.h"
+#include "session/failure.h"
 #include "session/hello.h"
 #include "session/message.h"
 
@@ -179,11 +180,7 @@ void PsServer::carry_out(const ServerCore::Actions& actions, const wire::Push* p
     } else if (const auto* message = std::get_if<SendToChief>(&action)) {
       tell(*message);
     } else if (const auto* fail = std::get_if<FailRun>(&action)) {
-      wire::Stop stop;
-      stop.set_reason(fail->reason.what());
-      stop.set_failed(true);
-      stop.set_exit_code(static_cast<std::uint32_t>(fail->reason.code()));
-      tell_({wire::STOP, stop.SerializeAsString()});
+      tell_(stop_word(fail->reason));
     }
   }
   for (const auto& [chunk, step] : checks) {
