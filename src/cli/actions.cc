@@ -64,8 +64,9 @@ nlohmann::json ideal_action(const RunConfig& config, Reporter& reporter) {
 
 void role_action(const RoleOptions& options) {
   start_logging(options.name, {}, options.run.log_level);
-  RoleContext role{options.run, digest(read_text(options.config)), options.name, options.chief,
-                   options.announce_fd};
+  RoleContext role{options.run,         digest(read_text(options.config)),
+                   options.name,        options.chief,
+                   options.announce_fd, options.failure_fd};
   if (options.role == "chief") return run_chief(role);
   if (options.role == "server") return run_server(role);
   const bool ring = options.run.exchange == ExchangeKind::kAllReduce;

@@ -101,6 +101,7 @@ struct RoleOptions {
   std::string chief;             // address of the chief; empty for the chief itself
   std::string listen;            // the address to bind to; empty: that of the config
   int announce_fd = -1;          // where to write the own address when it is known; -1: nowhere
+  int failure_fd = -1;           // where to write why it fails, for who started it; -1: nowhere
 };
 
 using ParsedCommand =

@@ -1,5 +1,6 @@
 #include "cluster/launcher.h"
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,38 +9,73 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <fstream>
 #include <thread>
+#include <utility>
 
 #include "base/error.h"
+#include "net/endpoint.h"
+#include "session/failure.h"
 
 namespace paceline {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// The longest line of an Error, all of whose bytes are escaped, is shorter.
+constexpr std::size_t kMostFailureBytes = std::size_t{8} << 20;
+
+std::string content_of(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return {};
+  std::string text(std::min(static_cast<std::size_t>(status.st_size), kMostFailureBytes), '\0');
+  std::size_t filled = 0;
+  while (filled < text.size()) {
+    const ssize_t got =
+        ::pread(fd, text.data() + filled, text.size() - filled, static_cast<off_t>(filled));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    filled += static_cast<std::size_t>(got);
+  }
+  text.resize(filled);
+  return text;
+}
+
+}  // namespace
 
 LocalLauncher::~LocalLauncher() {
   wait_all(Clock::now());
 }
 
 void LocalLauncher::start(const std::string& name, std::vector<std::string> arguments, int keep) {
+  Descriptor failure(::memfd_create("failure", MFD_CLOEXEC));
+  if (!failure.valid()) throw Error("memfd_create: " + errno_text(errno));
   Command command;
   command.arguments = std::move(arguments);
+  command.arguments.insert(command.arguments.end(),
+                           {"--failure-fd", std::to_string(failure.get())});
   command.output = log_dir_ / (name + ".log");
+  command.keep.push_back(failure.get());
   if (keep >= 0) command.keep.push_back(keep);
   command.dies_with_parent = true;
   command.own_group = true;
-  std::error_code missing;
-  const std::uintmax_t size = fs::file_size(command.output, missing);
-  children_.push_back({name, paceline::start(command), std::nullopt, missing ? 0 : size});
+  const pid_t pid = paceline::start(command);
+  children_.push_back({{name, pid, std::nullopt, std::nullopt}, failure.take()});
+}
+
+void LocalLauncher::settle(Started& child, const Finished& finished) {
+  child.finished = finished;
+  child.failure = read_failure_line(content_of(child.failure_fd));
+  ::close(std::exchange(child.failure_fd, -1));
 }
 
 std::vector<LocalLauncher::Child> LocalLauncher::ended() {
   std::vector<Child> now;
-  for (Child& child : children_) {
+  for (Started& child : children_) {
     if (child.finished) continue;
     Finished finished;
     if (::waitpid(child.pid, &finished.status, WNOHANG) == child.pid) {
-      child.finished = finished;
+      settle(child, finished);
       now.push_back(child);
     }
   }
@@ -75,26 +111,13 @@ void LocalLauncher::wait_all(TimePoint deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   signal_all(SIGKILL);
-  for (Child& child : children_) {
+  for (Started& child : children_) {
     if (child.finished) continue;
     Finished finished;
     while (::waitpid(child.pid, &finished.status, 0) < 0 && errno == EINTR) {
     }
-    child.finished = finished;
+    settle(child, finished);
   }
-}
-
-std::string LocalLauncher::last_words(const std::string& name) const {
-  constexpr std::string_view kMark = "paceline: ";
-  std::ifstream log(log_dir_ / (name + ".log"));
-  for (const Child& child : children_) {
-    if (child.name == name) log.seekg(static_cast<std::streamoff>(child.log_begin));
-  }
-  std::string found;
-  for (std::string line; std::getline(log, line);) {
-    if (line.starts_with(kMark)) found = line.substr(kMark.size());
-  }
-  return found;
 }
 
 SocketFolder::SocketFolder() {

@@ -2,6 +2,9 @@
 //
 // Every role dies with the launcher's process, however that ends (the kernel sees to it).
 // Call everything from the thread that made the launcher.
+//
+// Each is given a descriptor to say why it fails: a file in memory, so that writing to it waits for
+// nobody and what was written is there whatever becomes of the writer.
 #pragma once
 
 #include <sys/types.h>
@@ -13,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/process.h"
 
 namespace paceline {
@@ -28,11 +32,12 @@ class LocalLauncher {
     std::string name;
     pid_t pid = 0;
     std::optional<Finished> finished;
-    std::uintmax_t log_begin = 0;  // bytes in its log that others wrote before
+    std::optional<Error> failure;  // as it has said when it ended
   };
 
-  // Starts `arguments` (the program first); output goes to LOG_DIR/NAME.log. `keep` is a
-  // descriptor the child inherits, or −1.
+  // Starts `arguments` (the program first) and `--failure-fd N`: there the child writes a line of
+  // session/failure.h if it fails. Its output goes to LOG_DIR/NAME.log. `keep` is another
+  // descriptor it inherits, or −1.
   void start(const std::string& name, std::vector<std::string> arguments, int keep = -1);
 
   // Children that have ended since the last call.
@@ -45,12 +50,14 @@ class LocalLauncher {
   // Waits until all have ended, at most until `deadline`; then kills the rest.
   void wait_all(TimePoint deadline);
 
-  // What a role has written last about its failure, from its log; empty: nothing.
-  std::string last_words(const std::string& name) const;
-
  private:
+  struct Started : Child {
+    int failure_fd = -1;  // while it runs
+  };
+  static void settle(Started& child, const Finished& finished);
+
   std::filesystem::path log_dir_;
-  std::vector<Child> children_;
+  std::vector<Started> children_;
 };
 
 // A private folder for sockets under the system's temporary folder, removed at the end.

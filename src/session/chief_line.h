@@ -27,6 +27,7 @@ struct ChiefLineOptions {
   Duration heartbeat = std::chrono::milliseconds(500);
   Duration deadline = std::chrono::seconds(30);  // to register
   Duration silence = std::chrono::seconds(10);   // after which the chief counts as gone
+  int failure_fd = -1;  // of this process: where it says why it ends; −1: nowhere
 };
 
 class ChiefLine final : private LinkHandler {

@@ -22,8 +22,9 @@ constexpr Duration kChiefsTurn = std::chrono::seconds(2);
 constexpr Duration kTimeToEnd = std::chrono::seconds(5);
 
 // Without the help of threads that hang, perhaps with locks in their hands.
-[[noreturn]] void end_process(const std::string& words) {
+[[noreturn]] void end_process(const std::string& words, int fd, const std::string& line) {
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, words.data(), words.size());
+  tell_failure(fd, line);
   std::_Exit(static_cast<int>(ExitCode::kCommunication));
 }
 
@@ -34,11 +35,13 @@ Member::Member(const ChiefLineOptions& options, Events events) : loop_(Duration:
   line.told = [this, told = std::move(events.told)](wire::Type type, std::string_view meta) {
     if (!told(type, meta)) queue({type, std::string(meta)});
   };
-  line.lost = [this, lost = std::move(events.lost)](const std::string& reason) {
+  line.lost = [this, fd = options.failure_fd,
+               lost = std::move(events.lost)](const std::string& reason) {
     const CommError gone("the chief is gone: {}", reason);
     lost(gone);
     const std::string words = fmt::format("paceline: {}\n", gone.what());
-    end_ = loop_.after(kTimeToEnd, [words] { end_process(words); });
+    end_ = loop_.after(kTimeToEnd,
+                       [words, fd, line = failure_line(gone)] { end_process(words, fd, line); });
     const std::lock_guard lock(mutex_);
     lost_ = gone;
     changed_.notify_all();

@@ -22,7 +22,7 @@ namespace paceline {
 // does not take (returns false) wait for next(). Members are usable from any thread.
 //
 // When the chief is gone or has dropped this role, `lost` is called; the process that has not ended
-// a few seconds later, because its other threads hang, is ended.
+// a few seconds later, because its other threads hang, is ended, and tells whoever started it why.
 class Member {
  public:
   using Told = std::function<bool(wire::Type, std::string_view)>;

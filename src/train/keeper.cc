@@ -17,6 +17,10 @@ Address own_address(const RoleContext& role) {
 
 }  // namespace
 
+std::string keeper_name(const std::string& worker) {
+  return "keeper in " + worker;
+}
+
 Keeper::Keeper(const RoleContext& role, const Workload& workload, std::function<void()> stop)
     : role_(role),
       grid_(workload.grid),
@@ -24,7 +28,7 @@ Keeper::Keeper(const RoleContext& role, const Workload& workload, std::function<
       stop_(std::move(stop)),
       loop_(Duration::zero()),
       server_(workload.chunks, role.digest) {
-  role_.name = "keeper in " + role.name;
+  role_.name = keeper_name(role.name);
   LinkOptions options;
   options.run = run_id(role.digest);
   listener_ = std::make_unique<Listener>(

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <string>
 #include <thread>
 
 #include "exchange/ps/pinned_server.h"
@@ -20,6 +21,9 @@
 #include "train/workload.h"
 
 namespace paceline {
+
+// What the chief calls the one in this worker's process.
+std::string keeper_name(const std::string& worker);
 
 class Keeper {
  public:

@@ -4,12 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/process.h"
@@ -17,6 +19,7 @@
 #include "base/units.h"
 #include "cluster/hosts.h"
 #include "cluster/launcher.h"
+#include "train/keeper.h"
 #include "train/run.h"
 #include "train/status_lines.h"
 
@@ -120,7 +123,7 @@ class ProcessRun {
   // A role that fails before the run has begun would be waited for in vain.
   void consider(const LocalLauncher::Child& child) {
     const bool ok = child.finished->status == 0;
-    if (child.name == "chief") chief_status_ = child.finished->status;
+    if (child.name == "chief") chief_ = child;
     if (WIFSIGNALED(child.finished->status)) killed_.push_back(child);
     if (ok || child.name == "chief" || status_.begun() || asked_ > 0 || failed_role_) return;
     failed_role_ = child;
@@ -156,39 +159,39 @@ class ProcessRun {
     if (silent_chief_) {
       reporter_.warning("the chief did not answer and was ended: what it had not saved is lost");
     }
-    if (failed_role_) throw_words_of(failed_role_->name, failed_role_->finished->status);
-    if (chief_status_ == 0) return;
-    if (asked_ > 0 && (chief_stopped() || WIFSIGNALED(chief_status_))) {
+    if (failed_role_) throw_failure_of(*failed_role_);
+    if (chief_->finished->ok()) return;
+    if (asked_ > 0 && (chief_stopped() || WIFSIGNALED(chief_->finished->status))) {
       throw Interrupted("interrupted");
     }
-    throw_words_of("chief", chief_status_);  // also when that was while it stopped
+    throw_failure_of(*chief_);  // also when that was while it stopped
   }
 
   // As it was asked to: what was learned is saved.
   bool chief_stopped() const {
-    return WIFEXITED(chief_status_) &&
-           WEXITSTATUS(chief_status_) == static_cast<int>(ExitCode::kInterrupted);
+    const int status = chief_->finished->status;
+    return WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(ExitCode::kInterrupted);
   }
 
   // The chief only sees that a line has ended; how its process has, its parent knows.
-  std::string with_cause(const std::string& words) const {
+  Error explained(Error failure) const {
     for (const LocalLauncher::Child& child : killed_) {
-      const std::string beginning = child.name + " is lost: ";
-      if (!words.starts_with(beginning)) continue;
-      const std::size_t consequence = std::min(words.find(';'), words.size());
-      return fmt::format("{}it {}{}", beginning, child.finished->describe(),
-                         words.substr(consequence));
+      const CommError cause("it {}", child.finished->describe());
+      failure.explain(child.name, cause);
+      failure.explain(keeper_name(child.name), cause);
     }
-    return words;
+    return failure;
   }
 
-  [[noreturn]] void throw_words_of(const std::string& name, int status) {
-    const std::string words = with_cause(launcher_.last_words(name));
-    if (WIFEXITED(status) && !words.empty()) {
-      throw Error(name == "chief" ? words : name + ": " + words,
-                  static_cast<ExitCode>(WEXITSTATUS(status)));
+  [[noreturn]] void throw_failure_of(const LocalLauncher::Child& child) const {
+    const std::string& name = child.name;
+    const int status = child.finished->status;
+    if (WIFEXITED(status) && child.failure) {
+      const Error failure = explained(*child.failure);
+      if (name == "chief") throw Error(failure);
+      throw Error(failure, name, failure.code());
     }
-    std::string text = fmt::format("{} {}", name, Finished{status}.describe());
+    std::string text = fmt::format("{} {}", name, child.finished->describe());
     if (WIFEXITED(status)) {
       std::error_code ignored;
       const fs::space_info disk = fs::space(config_.run_dir, ignored);
@@ -216,7 +219,7 @@ class ProcessRun {
   TimePoint looked_;       // after the chief
   TimePoint alone_since_;  // the chief, left by all others or not yet joined
   bool silent_chief_ = false;
-  int chief_status_ = 0;
+  std::optional<LocalLauncher::Child> chief_;  // when it has ended
   std::optional<LocalLauncher::Child> failed_role_;
   std::vector<LocalLauncher::Child> killed_;  // by signals
 };

@@ -29,6 +29,7 @@ ChiefLineOptions line_options(const RoleContext& role, const std::string& kind,
   options.heartbeat = role.config.heartbeat;
   options.deadline = role.config.start_timeout;
   options.silence = role.config.member_timeout;
+  options.failure_fd = role.failure_fd;
   return options;
 }
 

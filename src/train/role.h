@@ -16,10 +16,11 @@ namespace paceline {
 
 struct RoleContext {
   RunConfig config;
-  std::string digest;  // of config.toml
-  std::string name;    // "worker1"
-  std::string chief;   // address; empty for the chief itself
-  int status_fd = -1;  // the chief: where JSON lines for the launcher go
+  std::string digest;   // of config.toml
+  std::string name;     // "worker1"
+  std::string chief;    // address; empty for the chief itself
+  int status_fd = -1;   // the chief: where JSON lines for the launcher go
+  int failure_fd = -1;  // where a line goes that says why this process fails; −1: nowhere
 };
 
 // Pins this process to the cores of the worker, if the run asks for that. In what is returned the

@@ -204,12 +204,14 @@ TEST(CommandLine, ARoleReadsTheConfigurationOfItsRun) {
   RunConfig config;
   config.batch = 7;
   const std::string file = folder.write("config.toml", config_toml(config)).string();
-  const auto role = parse_as<RoleOptions>({"role", "server", "--config", file, "--name", "server0",
-                                           "--chief", "unix:/tmp/s", "--announce-fd", "5"});
+  const auto role =
+      parse_as<RoleOptions>({"role", "server", "--config", file, "--name", "server0", "--chief",
+                             "unix:/tmp/s", "--announce-fd", "5", "--failure-fd", "6"});
   EXPECT_EQ(role.role, "server");
   EXPECT_EQ(role.name, "server0");
   EXPECT_EQ(role.chief, "unix:/tmp/s");
   EXPECT_EQ(role.announce_fd, 5);
+  EXPECT_EQ(role.failure_fd, 6);
   EXPECT_EQ(role.run.batch, 7U);
   EXPECT_EQ(refusal({"role", "server", "--config", file, "--name", "server0"}),
             "role server needs --chief ADDRESS");

@@ -37,7 +37,9 @@ void check_failure(FuzzBytes bytes) {
     require(!error.reasons().empty() && error.reasons().size() <= Error::kMostReasons);
     const Error again = error_of(failure_of(error));
     require(std::string_view(again.what()) == error.what() && again.code() == error.code());
+    require(read_failure_line(failure_line(error)).has_value());
   };
+  if (const auto error = read_failure_line(as_text(bytes))) check(*error);
   accepts<FrameError>([&] { check(error_of(parsed<wire::Failure>(as_text(bytes)))); });
 }
 

@@ -96,7 +96,7 @@ TEST_F(AllReduceRun, AKilledWorkerEndsItAndIsNamedByAll) {
     const auto roles = process.roles("", 5);
     ::kill(process.roles(lost, 1)[0], SIGKILL);
     EXPECT_EQ(process.wait(), 4) << process.output();
-    EXPECT_THAT(process.output(), HasSubstr(lost + " is lost"));
+    EXPECT_THAT(process.output(), HasSubstr(lost + " is lost: it was killed by signal 9"));
     for (const std::string other : {"worker0", "worker1", "worker2"}) {
       if (other == lost) continue;
       EXPECT_THAT(read_text(path("run-" + lost) / "logs" / (other + ".log")),

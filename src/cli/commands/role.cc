@@ -1,11 +1,36 @@
+#include <exception>
+#include <functional>
 #include <memory>
 
 #include "base/error.h"
 #include "cli/commands/commands.h"
 #include "config/recipe.h"
 #include "config/setting.h"
+#include "session/failure.h"
 
 namespace paceline {
+namespace {
+
+// What is thrown is told to whoever has started this process, before `main` tells it to people.
+void tell_if_it_fails(int fd, const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception&) {
+    if (fd >= 0) tell_failure(fd, failure_line(current_error()));
+    throw;
+  }
+}
+
+void check_and_read(RoleOptions& options) {
+  parse_choice(options.role, {"chief", "server", "worker", "evaluator"});
+  if (options.role != "chief" && options.chief.empty()) {
+    throw ConfigError("role {} needs --chief ADDRESS", options.role);
+  }
+  options.run = read_config(options.config);
+  if (!options.listen.empty()) options.run.listen = options.listen;
+}
+
+}  // namespace
 
 void add_role_command(CLI::App& root, const CommandContext& context) {
   CLI::App& command =
@@ -23,19 +48,16 @@ void add_role_command(CLI::App& root, const CommandContext& context) {
       ->option_text("ADDRESS");
   command.add_option("--announce-fd", options->announce_fd, "descriptor to write the address to")
       ->option_text("N");
+  command.add_option("--failure-fd", options->failure_fd, "descriptor to write to why it fails")
+      ->option_text("N");
   command.final_callback([options, context] {
-    parse_choice(options->role, {"chief", "server", "worker", "evaluator"});
-    if (options->role != "chief" && options->chief.empty()) {
-      throw ConfigError("role {} needs --chief ADDRESS", options->role);
-    }
-    options->run = read_config(options->config);
-    if (!options->listen.empty()) options->run.listen = options->listen;
+    tell_if_it_fails(options->failure_fd, [&] { check_and_read(*options); });
     context.parsed = *options;
   });
 }
 
 void run(const RoleOptions& options, const Session& session) {
-  session.actions.role(options);
+  tell_if_it_fails(options.failure_fd, [&] { session.actions.role(options); });
 }
 
 }  // namespace paceline

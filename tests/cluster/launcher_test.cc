@@ -1,0 +1,97 @@
+#include "cluster/launcher.h"
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <thread>
+
+#include "base/temp_dir.h"
+#include "session/failure.h"
+
+namespace paceline {
+namespace {
+
+using Child = LocalLauncher::Child;
+
+// Children are scripts: $1 is "--failure-fd", and $2 the descriptor.
+class LauncherTest : public ::testing::Test {
+ protected:
+  void start(const std::string& name, const std::string& script) {
+    launcher_.start(name, {"/bin/sh", "-c", script, name});
+  }
+  Child ended() {
+    while (true) {
+      const std::vector<Child> ended = launcher_.ended();
+      if (!ended.empty()) return ended.front();
+      std::this_thread::yield();
+    }
+  }
+  std::string quoted(const Error& error) const {
+    const std::string line = failure_line(error);
+    return "'" + line.substr(0, line.size() - 1) + "'";
+  }
+
+  TempDir dir_;
+  LocalLauncher launcher_{dir_.path()};
+};
+
+TEST_F(LauncherTest, HearsWhyAChildHasFailed) {
+  CommError lost(Error("the line has ended"), "server0 is lost");
+  lost.set_about("server0");
+  start("chief", "echo " + quoted(lost) + " > /proc/self/fd/$2; exit 4");
+  const Child child = ended();
+  EXPECT_EQ(child.name, "chief");
+  EXPECT_EQ(WEXITSTATUS(child.finished->status), 4);
+  ASSERT_TRUE(child.failure);
+  EXPECT_STREQ(child.failure->what(), "server0 is lost: the line has ended");
+  EXPECT_EQ(child.failure->code(), ExitCode::kCommunication);
+  EXPECT_EQ(child.failure->reasons().front().about, "server0");
+}
+
+TEST_F(LauncherTest, HearsNothingFromAChildThatSaysNothing) {
+  start("worker0", "echo paceline: in the log only; exit 3");
+  const Child child = ended();
+  EXPECT_EQ(WEXITSTATUS(child.finished->status), 3);
+  EXPECT_FALSE(child.failure);
+}
+
+TEST_F(LauncherTest, DoesNotTakeHalfALineOfAChildThatWasKilled) {
+  start("worker0", "printf %s " + quoted(Error("half")) + " > /proc/self/fd/$2; kill -9 $$");
+  const Child child = ended();
+  EXPECT_EQ(child.finished->describe(), "was killed by signal 9 (Killed)");
+  EXPECT_FALSE(child.failure);
+}
+
+TEST_F(LauncherTest, HearsWhatAChildHasSaidBeforeItWasKilled) {
+  start("worker0", "echo " + quoted(Error("whole")) + " > /proc/self/fd/$2; kill -9 $$");
+  const Child child = ended();
+  EXPECT_TRUE(WIFSIGNALED(child.finished->status));
+  ASSERT_TRUE(child.failure);
+  EXPECT_STREQ(child.failure->what(), "whole");
+}
+
+TEST_F(LauncherTest, TellsWhoRuns) {
+  start("server0", "exec sleep 100");
+  start("server1", "exec sleep 100");
+  EXPECT_EQ(launcher_.running_count(), 2U);
+  launcher_.signal("server1", SIGTERM);
+  EXPECT_EQ(ended().name, "server1");
+  EXPECT_TRUE(launcher_.running("server0"));
+  EXPECT_FALSE(launcher_.running("server1"));
+  launcher_.wait_all(Clock::now());
+  EXPECT_EQ(launcher_.running_count(), 0U);
+}
+
+TEST(SocketFolder, IsThereForItsOwnersLife) {
+  std::filesystem::path path;
+  {
+    const SocketFolder folder;
+    path = folder.path();
+    EXPECT_TRUE(std::filesystem::is_directory(path));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+}  // namespace
+}  // namespace paceline
