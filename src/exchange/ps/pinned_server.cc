@@ -10,8 +10,8 @@ namespace paceline {
 
 class PinnedServer::Client final : public LinkHandler {
  public:
-  Client(PinnedServer& server, std::shared_ptr<Link> link)
-      : server_(server), link_(std::move(link)) {}
+  Client(PinnedServer& server, std::uint64_t id, std::shared_ptr<Link> link)
+      : server_(server), id_(id), link_(std::move(link)) {}
 
   const Link& link() const { return *link_; }
 
@@ -25,7 +25,7 @@ class PinnedServer::Client final : public LinkHandler {
     const auto pull = parsed<wire::Pull>(meta);
     server_.pull(*link_, pull.chunk(), pull.version(), pull.state());
   }
-  void closed(Link&, const std::string&) override {}
+  void closed(Link&, const std::string&) override { server_.gone(id_); }
 
  private:
   void greet(std::string_view meta) {
@@ -40,6 +40,7 @@ class PinnedServer::Client final : public LinkHandler {
   }
 
   PinnedServer& server_;
+  std::uint64_t id_;
   std::shared_ptr<Link> link_;
   bool greeted_ = false;
 };
@@ -50,7 +51,20 @@ PinnedServer::PinnedServer(const ChunkMap& chunks, std::string digest)
 PinnedServer::~PinnedServer() = default;
 
 LinkHandler* PinnedServer::accept(std::shared_ptr<Link> link) {
-  return clients_.emplace_back(std::make_unique<Client>(*this, std::move(link))).get();
+  departed_.clear();
+  const std::uint64_t id = ++last_client_;
+  return clients_.emplace(id, std::make_unique<Client>(*this, id, std::move(link)))
+      .first->second.get();
+}
+
+void PinnedServer::gone(std::uint64_t id) {
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  const LinkCounters counters = found->second->link().counters();
+  counted_.bytes_in += counters.bytes_in;
+  counted_.bytes_out += counters.bytes_out;
+  departed_.push_back(std::move(found->second));  // it is still being called
+  clients_.erase(found);
 }
 
 void PinnedServer::pin(std::uint64_t version, std::shared_ptr<const PinnedVersion> content) {
@@ -94,8 +108,8 @@ void PinnedServer::pull(Link& link, std::uint32_t chunk, std::uint64_t version, 
 }
 
 LinkCounters PinnedServer::counters() const {
-  LinkCounters total;
-  for (const auto& client : clients_) {
+  LinkCounters total = counted_;
+  for (const auto& [id, client] : clients_) {
     const LinkCounters counters = client->link().counters();
     total.bytes_in += counters.bytes_in;
     total.bytes_out += counters.bytes_out;

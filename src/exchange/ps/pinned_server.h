@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/buffer.h"
 #include "exchange/chunks.h"
@@ -30,16 +31,21 @@ class PinnedServer {
 
   void pin(std::uint64_t version, std::shared_ptr<const PinnedVersion> content);
   void unpin(std::uint64_t version) { pinned_.erase(version); }
-  LinkCounters counters() const;
+  std::size_t clients() const { return clients_.size(); }  // connected now
+  LinkCounters counters() const;                           // of all there have been
 
  private:
   class Client;
+  void gone(std::uint64_t id);
   void pull(Link& link, std::uint32_t chunk, std::uint64_t version, bool state);
 
   ChunkMap chunks_;
   std::string digest_;
   std::map<std::uint64_t, std::shared_ptr<const PinnedVersion>> pinned_;
-  std::vector<std::unique_ptr<Client>> clients_;  // past ones, too: there are few
+  std::map<std::uint64_t, std::unique_ptr<Client>> clients_;
+  std::vector<std::unique_ptr<Client>> departed_;  // freed when the next one comes
+  LinkCounters counted_;                           // of links that are gone
+  std::uint64_t last_client_ = 0;
 };
 
 }  // namespace paceline
