@@ -45,7 +45,17 @@ void MemberLine::received(Link&, const FrameHeader& header, std::string_view met
   events_.entered(*this, who);
 }
 
-void MemberLine::closed(Link&, const std::string& reason) {
+void MemberLine::send(const FrameHeader& header, std::string_view meta) {
+  if (link_) link_->send(header, meta);
+}
+
+void MemberLine::close(const std::string& reason) {
+  if (link_) link_->close(reason);
+}
+
+void MemberLine::closed(Link& link, const std::string& reason) {
+  counted_ = link.counters();
+  const std::shared_ptr<Link> gone = std::move(link_);  // it is still being called
   const bool said = goodbye && goodbye->has_failure();
   events_.closed(*this, said ? error_of(goodbye->failure()) : CommError("{}", reason));
 }

@@ -1,4 +1,5 @@
-// One member's line, from the chief's side: the greeting, and what is known of the member.
+// One member's line, from the chief's side: the greeting, and what is known of the member. That
+// stays when the member is gone; its link, with the buffers, does not.
 #pragma once
 
 #include <functional>
@@ -22,10 +23,14 @@ class MemberLine final : public LinkHandler {
   };
   // `events` outlives the line.
   MemberLine(std::shared_ptr<Link> link, std::string digest, const Events& events)
-      : link_(std::move(link)), digest_(std::move(digest)), events_(events) {}
+      : link_(std::move(link)), peer_(link_->peer()), digest_(std::move(digest)), events_(events) {}
 
-  Link& link() { return *link_; }
-  const Link& link() const { return *link_; }
+  Link& link() { return *link_; }  // while it is open()
+  bool open() const { return link_ && link_->open(); }
+  void send(const FrameHeader& header, std::string_view meta);  // closed: does nothing
+  void close(const std::string& reason);
+  const std::string& peer() const { return peer_; }
+  LinkCounters counters() const { return link_ ? link_->counters() : counted_; }
 
   std::uint32_t incarnation = 0;  // 0: not registered
   wire::Register who;
@@ -41,7 +46,9 @@ class MemberLine final : public LinkHandler {
   void closed(Link& link, const std::string& reason) override;
   void greet(std::string_view meta);
 
-  std::shared_ptr<Link> link_;
+  std::shared_ptr<Link> link_;  // null: it is closed
+  LinkCounters counted_;        // then
+  std::string peer_;
   std::string digest_;  // of the configuration that all roles share
   const Events& events_;
   bool greeted_ = false;

@@ -173,7 +173,7 @@ void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
     heard(line, parsed<wire::Heartbeat>(meta));
     FrameHeader answer;
     answer.type = wire::HEARTBEAT;
-    line.link().send(answer, {});
+    line.send(answer, {});
   } else if (type == wire::READY) {
     const bool before = core_->started();
     const auto& actions = core_->ready(member);
@@ -223,7 +223,7 @@ void Chief::pass_on(const MemberLine& from, std::string_view note) {
   FrameHeader header;
   header.type = wire::NOTE;
   for (const auto& line : lines_) {
-    if (line.get() != &from && line->who.role() == "worker") line->link().send(header, note);
+    if (line.get() != &from && line->who.role() == "worker") line->send(header, note);
   }
 }
 
@@ -248,7 +248,7 @@ void Chief::heard(MemberLine& line, const wire::Heartbeat& beat) {
 
 void Chief::closed(MemberLine& line, const Error& cause) {
   if (line.incarnation != 0) return lost(line, cause);
-  spdlog::warn("{} was turned away or has left: {}", line.link().peer(), cause.what());
+  spdlog::warn("{} was turned away or has left: {}", line.peer(), cause.what());
   // It never registered. The line is in use until this returns.
   loop_.post([this, stranger = &line] {
     std::erase_if(lines_, [&](const auto& other) { return other.get() == stranger; });
@@ -275,7 +275,7 @@ void Chief::send(std::uint32_t incarnation, const ChiefMessage& message) {
       [&](const auto& content) {
         FrameHeader header;
         header.type = static_cast<std::uint16_t>(TypeOf()(content));
-        (*found)->link().send(header, content.SerializeAsString());
+        (*found)->send(header, content.SerializeAsString());
       },
       message);
 }
@@ -362,7 +362,7 @@ void Chief::end(const RunEnded& ended) {
 bool Chief::all_gone() const {
   return std::none_of(lines_.begin(), lines_.end(), [&](const auto& line) {
     const ClusterMember* member = core_->member(line->incarnation);
-    return member != nullptr && member->live && !line->goodbye && line->link().open();
+    return member != nullptr && member->live && !line->goodbye && line->open();
   });
 }
 

@@ -51,8 +51,8 @@ nlohmann::json Chief::figures_by_role() const {
   });
   LinkCounters own;
   for (const MemberLine* line : registered) {
-    own.bytes_in += line->link().counters().bytes_in;
-    own.bytes_out += line->link().counters().bytes_out;
+    own.bytes_in += line->counters().bytes_in;
+    own.bytes_out += line->counters().bytes_out;
   }
   wire::Register chief;
   chief.set_name(role_.name);

@@ -26,7 +26,7 @@ void Chief::look_after_members() {
 }
 
 void Chief::drop(MemberLine& line, const std::string& reason) {
-  line.link().close(reason);
+  line.close(reason);
   lost(line, CommError("{}", reason));
 }
 

@@ -112,5 +112,33 @@ TEST(MemberLine, AnyMemberBeatsStopsAndLeaves) {
   }
 }
 
+// A run may have many members, one after the other.
+TEST(MemberLine, LetsGoOfItsLinkWhenTheMemberIsGoneAndKeepsItsFigures) {
+  Loop loop;
+  bool closed = false;
+  MemberLine::Events events;
+  events.closed = [&](MemberLine& line, const std::string&) {
+    EXPECT_EQ(line.peer(), "it");
+    closed = true;
+  };
+  Listening member;
+  Forward forward;
+  auto [left, right] = connect_in_memory({&loop, &member, "chief"}, {&loop, &forward, "it"}, {});
+  const std::weak_ptr<Link> link = right;
+  MemberLine line(std::move(right), "digest", events);
+  forward.to = &line;
+  FrameHeader hello;
+  hello.type = kHelloType;
+  left->send(hello, encode_hello({"worker", "digest"}));
+  left->close("gone", true);
+  ASSERT_TRUE(loop.run_until([&] { return closed; }, Clock::now() + std::chrono::seconds(20)));
+  loop.poll();
+  EXPECT_TRUE(link.expired());
+  EXPECT_FALSE(line.open());
+  EXPECT_GT(line.counters().bytes_in, 0U);
+  line.send(hello, {});  // to nobody
+  line.close("again");
+}
+
 }  // namespace
 }  // namespace paceline

@@ -205,6 +205,8 @@ class ServerCore {
   std::optional<double> scale_;   // of the open step, once known
   std::set<std::uint64_t> pins_;
   std::set<std::uint64_t> wanted_pins_;  // async: named before all chunks reached them
+  // Never shrinks: whoever counts as dead may only be cut off, and come back at any time. A few
+  // bytes for each death.
   std::set<std::uint32_t> dead_;
   bool stopped_ = false;
   wire::Complete tally_;  // sums not yet told to the chief
