@@ -115,7 +115,8 @@ void Chief::run() {
     core_->started() ? look_for_stalls() : look_for_latecomers();
   });
   loop_.run();
-  saver_.reset();
+  // Sooner than the launcher gives up the chief, who is alone by now.
+  if (saver_) saver_->finish(role_.config.deadline / 2);
   if (own_failure_) std::rethrow_exception(own_failure_);
   std::optional<Error> failure = ended_->failure;
   if (ended_->interrupted) failure = Interrupted("interrupted");
@@ -320,7 +321,6 @@ void Chief::save(const SaveCheckpoint& checkpoint) {
 }
 
 void Chief::start_saver() {
-  saver_.reset();
   saved_from_ = core_->servers().front().name();
   saver_ = std::make_unique<Saver>(
       role_.config, workload_.chunks, ps_address(role_, "chief", core_->servers(), 0),

@@ -1,6 +1,5 @@
 // How the chief looks after its members: who is silent, who hangs, whether the run gets on.
 #include "base/units.h"
-#include "session/heartbeat.h"
 #include "session/member.h"
 #include "train/chief.h"
 
@@ -33,16 +32,13 @@ void Chief::drop(MemberLine& line, const std::string& reason) {
 // Their heartbeats come, perhaps, but they do nothing that others wait for.
 void Chief::drop_stuck_members() {
   const TimePoint now = Clock::now();
-  if (saver_) {
-    wire::Heartbeat own;
-    add_activity(saver_->activity(), own);
-    watch_.heard(0, own, now);
-  }
+  if (saver_) watch_.heard(0, saver_->beat(), now);
   for (const ProgressWatch::Stuck& stuck : watch_.stuck(now)) {
     watch_.forget(stuck.member);
     const std::string reason = fmt::format("no progress for {} (--deadline) while {}",
                                            format_duration(stuck.still), stuck.doing);
     if (stuck.member == 0) {
+      saver_->give_up();
       for (const std::uint64_t version : saver_->unfinished()) {
         save_failed(version, DataError("{}", reason));
       }

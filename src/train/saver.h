@@ -1,21 +1,22 @@
 // Writes checkpoints on a thread of its own: reads a version from all servers, writes the
 // file, removes old ones.
+//
+// A disk may stall for ever, and its thread with it. So nobody waits for the thread without end:
+// what it uses is its own, and it is left behind when the saver goes. Called by one thread.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
-#include "base/activity.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "exchange/ps/connection.h"
-#include "exchange/ps/reader.h"
-#include "exchange/ps/row_reader.h"
+#include "session/protocol.pb.h"
 #include "train/workload.h"
 
 namespace paceline {
@@ -26,34 +27,28 @@ class Saver {
     Error error;
     bool server_lost = false;
   };
-  // Called on the saver's thread.
+  // Called on the saver's thread; not after finish(), nor when the saver is gone.
   using Done = std::function<void(std::uint64_t version, const std::optional<Failure>& failure)>;
 
   Saver(const RunConfig& config, const ChunkMap& map, PsAddress address, Done done);
-  ~Saver();  // drops all jobs; one whose numbers are there already is finished
+  ~Saver();  // drops all jobs; waits for nothing
+  Saver(const Saver&) = delete;
+  Saver& operator=(const Saver&) = delete;
+
   void save(CheckpointInfo info);
-  std::vector<std::uint64_t> unfinished() const;          // versions; from any thread
-  const Activity& activity() const { return activity_; }  // of its thread
+  std::vector<std::uint64_t> unfinished() const;  // versions
+  // What its thread does, and the bytes that it has read.
+  wire::Heartbeat beat() const;
+
+  // Its thread hangs: finish() does not wait for it, unless it goes on after all.
+  void give_up();
+  // Drops all jobs but one whose numbers are there already. That is waited for, as long as
+  // something of it is written within each `patience`.
+  void finish(Duration patience);
 
  private:
-  void work();
-  void write(const CheckpointInfo& info);
-
-  RunConfig config_;
-  ChunkMap map_;
-  PsAddress address_;
-  Done done_;
-  Loop loop_{Duration::zero()};  // of the saver's thread, as are the four below
-  std::unique_ptr<PsReader> reader_;
-  std::unique_ptr<RowReader> row_reader_;
-  Buffer values_;
-  Buffer state_;
-  Activity activity_{"saving"};
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<CheckpointInfo> jobs_;
-  std::optional<std::uint64_t> current_;  // that is being saved
-  bool over_ = false;
+  struct Work;
+  std::shared_ptr<Work> work_;
   std::thread thread_;
 };
 

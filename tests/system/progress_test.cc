@@ -1,6 +1,8 @@
 // Slow is not stuck: runs whose tests take longer than --deadline go on, and roles that hang are
 // named and ended however regularly they beat.
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <poll.h>
 #include <sys/stat.h>
 
 #include <csignal>
@@ -93,6 +95,56 @@ TEST_F(Progress, CtrlCWaitsForAsynchronousWorkersAsLongAsTheyLive) {
   const Result resumed = paceline({"train", "--resume", path("run").string(), "--quiet"});
   ASSERT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_EQ(summary("run")["examples_total"], kExamples);
+}
+
+// A pipe that nobody empties stands for a disk that stalls: the first checkpoint is written to one.
+class StalledDisk : public Progress {
+ protected:
+  void SetUp() override {
+    const auto checkpoint = checkpoint_path(path("run"), 10);
+    std::filesystem::create_directories(checkpoint.parent_path());
+    ASSERT_EQ(::mkfifo(checkpoint.c_str(), 0600), 0);
+    pipe_ = ::open(checkpoint.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(pipe_, 0);
+  }
+  void TearDown() override { ::close(pipe_); }
+  // The checkpoint is larger than what a pipe holds.
+  Arguments train_slowly(const Arguments& more) const {
+    Arguments arguments = {"--synthetic-width", "10000", "--checkpoint-every", "1",
+                           "--deadline",        "2s",    "--heartbeat",        "100ms"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return train("run", arguments);
+  }
+  bool is_stalled() const {
+    pollfd ready{pipe_, POLLIN, 0};
+    return ::poll(&ready, 1, 60'000) == 1;
+  }
+  void expect_end(PacelineProcess& process) const {
+    EXPECT_EQ(process.wait(), 3) << process.output();
+    EXPECT_THAT(process.output(),
+                ContainsRegex("could not be written: no progress for .* while writing"));
+    EXPECT_EQ(summary("run")["status"], "incomplete");
+    EXPECT_THAT(summary("run")["error"].get<std::string>(), HasSubstr("could not be written"));
+  }
+
+  int pipe_ = -1;
+};
+
+TEST_F(StalledDisk, EndsTheRunWithItsReasonAndItsSummary) {
+  PacelineProcess process(dir_.path(), train_slowly({}));
+  ASSERT_TRUE(is_stalled());
+  expect_end(process);
+}
+
+// Another worker takes the place of who kept the versions, and another saver asks it.
+TEST_F(StalledDisk, DoesNotStopTheChiefWhenAnotherWorkerKeepsTheVersions) {
+  PacelineProcess process(dir_.path(), train_slowly({"--exchange", "allreduce", "--workers", "2"}));
+  ASSERT_TRUE(is_stalled());
+  const bool first = log("run", "chief").find("keeper in worker0") != std::string::npos;
+  const std::string keeper = first ? "worker0" : "worker1";
+  ::kill(process.roles(keeper, 1)[0], SIGKILL);
+  expect_end(process);
+  EXPECT_THAT(log("run", "chief"), HasSubstr("keeper in " + keeper + " is lost"));
 }
 
 // What one epoch has learned is saved by a survivor, whoever is gone.
