@@ -1,6 +1,6 @@
 #include "session/progress_watch.h"
 
-#include <algorithm>
+#include <utility>
 
 namespace paceline {
 namespace {
@@ -15,6 +15,9 @@ bool is_blamed(wire::Activity::Kind kind) {
 }  // namespace
 
 void ProgressWatch::heard(std::uint32_t member, const wire::Heartbeat& beat, TimePoint now) {
+  const std::uint64_t bytes = beat.bytes_in() + beat.bytes_out();
+  const auto [moved, first] = moved_.try_emplace(member, bytes);
+  if (!first && std::exchange(moved->second, bytes) != bytes) got_on_ = now;
   for (const wire::Activity& state : beat.activities()) {
     const auto [found, is_new] =
         threads_.try_emplace({member, state.thread()}, Thread{state, state, now});
@@ -33,6 +36,7 @@ void ProgressWatch::heard(std::uint32_t member, const wire::Heartbeat& beat, Tim
 }
 
 void ProgressWatch::forget(std::uint32_t member) {
+  moved_.erase(member);
   std::erase_if(threads_, [&](const auto& entry) { return entry.first.first == member; });
 }
 

@@ -3,7 +3,14 @@
 // A thread gets on when its count grows or when it uses the processor: a long computation is slow,
 // not stuck. One that is busy or serves others and does not get on for the deadline is stuck,
 // however regularly its process beats. One that waits is never to blame; but when nobody gets on,
-// the whole run is stuck. A pure class: it is told the time. One thread.
+// the whole run is stuck.
+//
+// Bytes that move between roles are progress of the run, too: one transfer over a slow link may
+// take longer than the deadline. They are those of a role's links to servers and to other workers,
+// counted as they come, not when a message is complete; its line to the chief is none of them, or
+// heartbeats would hide a hang. A thread that hangs is stuck however much its process receives.
+//
+// A pure class: it is told the time. One thread.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +53,7 @@ class ProgressWatch {
 
   Duration deadline_;
   TimePoint got_on_;                                                 // anybody, or the run
+  std::map<std::uint32_t, std::uint64_t> moved_;                     // bytes, by member
   std::map<std::pair<std::uint32_t, std::string>, Thread> threads_;  // by member and name
 };
 

@@ -67,6 +67,17 @@ TEST_P(SocketLinkTest, GarbageClosesOnlyTheLinkItCameFrom) {
   expect_other_link_works();
 }
 
+// Whoever looks from outside sees that a large message gets on.
+TEST_P(SocketLinkTest, BytesAreCountedAsTheyComeNotWhenTheMessageIsComplete) {
+  const std::string bytes = raw_frame(header(), "meta", std::string(1000, 'x'));
+  for (const std::size_t part : {bytes.size() - 500, bytes.size() - 1}) {
+    const std::uint64_t before = bad.link->counters().bytes_in;
+    peer->write(std::string_view(bytes).substr(before, part - before));
+    EXPECT_TRUE(wait([&] { return bad.link->counters().bytes_in == part; }));
+    EXPECT_THAT(bad.messages, IsEmpty());
+  }
+}
+
 TEST_P(SocketLinkTest, DamagedHeaderClosesTheLink) {
   std::string bytes = raw_frame(header(), "meta", "payload");
   bytes[17] ^= 1;

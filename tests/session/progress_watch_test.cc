@@ -65,6 +65,29 @@ TEST_F(Watch, WhoeverWaitsIsNotToBlameButTheRunMayBeStuck) {
   EXPECT_EQ(watch_.still(kStart + seconds(600)), seconds(600));
 }
 
+// Of one message that takes longer than the deadline.
+TEST_F(Watch, BytesThatMoveAreProgressOfTheRun) {
+  for (int i = 0; i <= 600; ++i) {
+    wire::Heartbeat slow = beat(wire::Activity::WAITING, 7);
+    slow.set_bytes_in(static_cast<std::uint64_t>(1000 * (i / 50)));
+    watch_.heard(1, slow, kStart + seconds(i));
+  }
+  EXPECT_LT(watch_.still(kStart + seconds(600)), kDeadline);
+  wire::Heartbeat silent = beat(wire::Activity::WAITING, 7);
+  silent.set_bytes_in(1000 * (600 / 50));
+  for (int i = 601; i <= 660; ++i) watch_.heard(1, silent, kStart + seconds(i));
+  EXPECT_EQ(watch_.still(kStart + seconds(660)), kDeadline);
+}
+
+TEST_F(Watch, BytesThatMoveDoNotHideAThreadThatHangs) {
+  for (int i = 0; i <= 60; ++i) {
+    wire::Heartbeat hanging = beat(wire::Activity::BUSY, 7);
+    hanging.set_bytes_out(static_cast<std::uint64_t>(1000 * i));
+    watch_.heard(1, hanging, kStart + seconds(i));
+  }
+  EXPECT_EQ(watch_.stuck(kStart + seconds(60)).size(), 1U);
+}
+
 TEST_F(Watch, TurnsOfAServerShowThatItLivesNotThatTheRunGetsOn) {
   beats(wire::Activity::SERVING, 600, 1, 0);
   EXPECT_TRUE(watch_.stuck(kStart + seconds(600)).empty());

@@ -2,6 +2,12 @@
 
 #include <gloo/common/error.h>
 
+#include <algorithm>
+#include <deque>
+#include <functional>
+
+#include "base/error.h"
+
 namespace paceline {
 namespace {
 
@@ -17,34 +23,77 @@ class AbortableBuffer final : public UnboundBuffer {
   ~AbortableBuffer() override { open_->remove(inner_.get()); }
 
   bool waitRecv(int* rank, Milliseconds timeout) override {
-    const bool done = inner_->waitRecv(rank, timeout);
-    if (!done) open_->check();
-    return done;
+    return wait(receiving_, [&](std::size_t bytes) {
+      if (!inner_->waitRecv(rank, timeout)) return false;
+      open_->received(bytes);
+      return true;
+    });
   }
   bool waitSend(int* rank, Milliseconds timeout) override {
-    const bool done = inner_->waitSend(rank, timeout);
-    if (!done) open_->check();
-    return done;
+    return wait(sending_, [&](std::size_t bytes) {
+      if (!inner_->waitSend(rank, timeout)) return false;
+      open_->sent(bytes);
+      return true;
+    });
   }
   void abortWaitRecv() override { inner_->abortWaitRecv(); }
   void abortWaitSend() override { inner_->abortWaitSend(); }
   void send(int to, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
-    open_->check();
-    inner_->send(to, slot, offset, bytes);
+    move(sending_, offset, bytes,
+         [&](std::size_t at, std::size_t piece) { inner_->send(to, slot, at, piece); });
   }
   void recv(int from, std::uint64_t slot, std::size_t offset, std::size_t bytes) override {
-    open_->check();
-    inner_->recv(from, slot, offset, bytes);
+    move(receiving_, offset, bytes,
+         [&](std::size_t at, std::size_t piece) { inner_->recv(from, slot, at, piece); });
   }
+  // From whoever is first: its pieces could not be told from another's.
   void recv(std::vector<int> from, std::uint64_t slot, std::size_t offset,
             std::size_t bytes) override {
+    bytes = std::min(bytes, size - offset);
+    PACELINE_CHECK(bytes <= kRingPiece);
     open_->check();
+    receiving_.push_back(bytes);
     inner_->recv(std::move(from), slot, offset, bytes);
   }
 
  private:
+  using Operations = std::deque<std::size_t>;  // bytes of each that is under way, oldest first
+
+  static std::size_t piece_of(std::size_t bytes) { return std::min(bytes, kRingPiece); }
+
+  // Pieces of one slot arrive in the order in which they were sent.
+  void move(Operations& operations, std::size_t offset, std::size_t bytes,
+            const std::function<void(std::size_t at, std::size_t piece)>& begin) {
+    bytes = std::min(bytes, size - offset);  // it may not be said
+    open_->check();
+    operations.push_back(bytes);
+    do {
+      const std::size_t piece = piece_of(bytes);
+      begin(offset, piece);
+      offset += piece;
+      bytes -= piece;
+    } while (bytes > 0);
+  }
+
+  // For all pieces of the oldest operation.
+  bool wait(Operations& operations, const std::function<bool(std::size_t piece)>& moved) {
+    std::size_t bytes = operations.empty() ? 0 : operations.front();
+    do {
+      const std::size_t piece = piece_of(bytes);
+      if (!moved(piece)) {
+        open_->check();
+        return false;
+      }
+      bytes -= piece;
+    } while (bytes > 0);
+    if (!operations.empty()) operations.pop_front();
+    return true;
+  }
+
   std::unique_ptr<UnboundBuffer> inner_;
   std::shared_ptr<OpenBuffers> open_;
+  Operations sending_;
+  Operations receiving_;
 };
 
 // Gives out such buffers; all else is the transport's.

@@ -6,7 +6,6 @@
 #include <gloo/math.h>
 #include <gloo/transport/tcp/device.h>
 
-#include <atomic>
 #include <csignal>
 #include <mutex>
 #include <type_traits>
@@ -56,8 +55,6 @@ class Store final : public gloo::rendezvous::Store {
 struct Ring::Impl {
   RingOptions options;
   std::shared_ptr<AbortableContext> context;
-  std::atomic<std::uint64_t> sent = 0;
-  std::atomic<std::uint64_t> received = 0;
 
   template <typename Number>
   void sum(std::span<Number> values, std::uint32_t tag);
@@ -90,7 +87,7 @@ Ring::~Ring() {
 }
 
 LinkCounters Ring::counters() const {
-  return {impl_->received, impl_->sent};
+  return impl_->context ? impl_->context->counters() : LinkCounters();
 }
 
 void Ring::close() {
@@ -117,9 +114,6 @@ void Ring::Impl::sum(std::span<Number> values, std::uint32_t tag) {
     allreduce.setReduceFunction(add);
     allreduce.setTag(tag);
     gloo::allreduce(allreduce);
-    const std::uint64_t moved = 2 * (options.size - 1) * values.size_bytes() / options.size;
-    sent += moved;
-    received += moved;
   });
 }
 
@@ -139,9 +133,6 @@ void Ring::gather(std::span<float> all, std::span<const std::size_t> counts, std
     gathering.setOutput(all.data(), std::vector<std::size_t>(counts.begin(), counts.end()));
     gathering.setTag(tag);
     gloo::allgatherv(gathering);
-    const std::size_t right = counts[(impl_->options.rank + 1) % impl_->options.size];
-    impl_->sent += (all.size() - right) * sizeof(float);
-    impl_->received += (all.size() - counts[impl_->options.rank]) * sizeof(float);
   });
 }
 

@@ -53,8 +53,8 @@ class Ring {
   // has brought `counts[rank]`, in its place; afterwards everyone has all.
   void gather(std::span<float> all, std::span<const std::size_t> counts, std::uint32_t tag);
 
-  // From any thread: floats and doubles that were sent and received, by what the algorithm of
-  // a ring moves; Gloo's own framing is not counted.
+  // From any thread: bytes of floats and doubles that were sent and received, piece by piece while
+  // a sum is under way; Gloo's own framing is not counted.
   LinkCounters counters() const;
 
   // From any thread: whoever waits in sum(), here or elsewhere, throws soon.

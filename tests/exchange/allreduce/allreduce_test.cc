@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "exchange/allreduce/shared_notes.h"
 #include "exchange/made_up_gradient.h"
 
 namespace paceline {
@@ -21,27 +22,6 @@ namespace {
 constexpr std::size_t kGradientFloats = 1037;
 const Grid kRingGrid{53, 10, 3};  // nothing divides
 constexpr std::uint64_t kEpochs = 3;
-
-class SharedNotes final : public RingNotes {
- public:
-  void leave(const std::string& key, const std::string& note) override {
-    const std::lock_guard lock(mutex_);
-    notes_[key] = note;
-    changed_.notify_all();
-  }
-  std::string find(const std::string& key, TimePoint deadline) override {
-    std::unique_lock lock(mutex_);
-    if (!changed_.wait_until(lock, deadline, [&] { return notes_.contains(key); })) {
-      throw CommError("no note {}", key);
-    }
-    return notes_[key];
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, std::string> notes_;
-};
 
 // What all workers of a run do, each in a thread of its own.
 struct Worker {

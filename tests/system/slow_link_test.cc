@@ -1,0 +1,77 @@
+// Runs whose messages take longer than --deadline on links that are slow: that is no silence.
+#include <gmock/gmock.h>
+
+#include <csignal>
+
+#include "checkpoint/checkpoint.h"
+#include "lab/network.h"
+#include "system/run_fixture.h"
+
+namespace paceline {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// Two hosts, with a worker and a server on each. A message of 400 KB takes 1.6 s from one to the
+// other, and all parameters of a server take twice as long.
+class SlowLinkAsRoot : public LongRun {
+ protected:
+  Arguments train(const std::string& name, const Arguments& more) const {
+    Arguments arguments = {"--transport",
+                           "tcp",
+                           "--insecure",
+                           "--hosts",
+                           network_.text(),
+                           "--workers",
+                           "2",
+                           "--servers",
+                           "2",
+                           "--synthetic-width",
+                           "40000",
+                           "--synthetic-examples",
+                           "100",
+                           "--synthetic-test-examples",
+                           "100",
+                           "--deadline",
+                           "1s",
+                           "--heartbeat",
+                           "50ms",
+                           "--optimizer",
+                           "sgd"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return LongRun::train(name, arguments);
+  }
+
+  EmulatedNetwork network_{{.hosts = 2, .bits_per_second = 2e6, .one_core_each = false}};
+};
+
+// The last version is read over the link as well, when all steps are done.
+TEST_F(SlowLinkAsRoot, AMessageThatTakesLongerThanTheDeadlineHarmsNobody) {
+  const Result result = paceline(train("run", {"--epochs", "1", "--checkpoint-every", "1"}));
+  EXPECT_EQ(result.code, 0) << result.output;
+  EXPECT_EQ(summary("run")["status"], "complete");
+  SyntheticRun::expect_undisturbed(
+      "run",
+      SyntheticRun::train("undisturbed",
+                          {"--exchange", "local", "--workers", "1", "--synthetic-width", "40000",
+                           "--synthetic-examples", "100", "--synthetic-test-examples", "100",
+                           "--epochs", "1", "--optimizer", "sgd"}),
+      kRounding);
+}
+
+// What workers have begun is finished: servers end alike, however long that takes.
+TEST_F(SlowLinkAsRoot, CtrlCWaitsForWhatIsUnderWay) {
+  PacelineProcess process(dir_.path(), train("run", {"--mode", "async", "--checkpoint-every", "0",
+                                                     "--worker-eval", "false", "--synthetic-width",
+                                                     "20000", "--synthetic-examples", "1000"}));
+  ASSERT_TRUE(has_begun("run") || has_begun("run"));  // a step takes a while
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  EXPECT_THAT(process.output(), HasSubstr("--resume"));
+  EXPECT_THAT(log("run", "chief"), Not(HasSubstr("cut short")));
+  EXPECT_GT(CheckpointReader(find_checkpoint(path("run"))).info().examples, 0U);
+}
+
+}  // namespace
+}  // namespace paceline
