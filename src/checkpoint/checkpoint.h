@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/activity.h"
 #include "base/file/random_access_file.h"
 #include "base/range.h"
 #include "checkpoint/sections.h"
@@ -46,10 +47,11 @@ void write_checkpoint(const std::filesystem::path& path, const CheckpointInfo& i
 
 // Reads ranges; every block is verified against its checksum before it is used. Throws
 // DataError naming the file: missing, truncated, damaged (and where), another version. The
-// constructor verifies all but the numbers. Several threads may read at once.
+// constructor verifies all but the numbers. Several threads may read at once, but for one that has
+// an `activity`: it counts every block.
 class CheckpointReader {
  public:
-  explicit CheckpointReader(std::filesystem::path path);
+  explicit CheckpointReader(std::filesystem::path path, Activity* activity = nullptr);
 
   const CheckpointInfo& info() const { return info_; }
   // After an exception the contents of `out` mean nothing.
@@ -62,6 +64,7 @@ class CheckpointReader {
   void read_block(std::uint64_t number, std::span<float> out) const;
 
   RandomAccessFile file_;
+  Activity* activity_;
   CheckpointInfo info_;
   CheckpointSections sections_;
   std::vector<std::uint64_t> checksums_;  // one per block
@@ -72,8 +75,9 @@ std::filesystem::path checkpoint_path(const std::filesystem::path& run_dir, std:
 std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run_dir);
 // The newest checkpoint of a run directory (or the file itself, when `target` is one) that
 // can be read, all of it; a damaged newest one is skipped with a warning in the log. Throws
-// DataError.
-std::filesystem::path find_checkpoint(const std::filesystem::path& target);
+// DataError. `activity` counts what is read.
+std::filesystem::path find_checkpoint(const std::filesystem::path& target,
+                                      Activity* activity = nullptr);
 // Removes the oldest beyond `keep` (0: keeps all).
 void prune_checkpoints(const std::filesystem::path& run_dir, std::uint64_t keep);
 

@@ -51,10 +51,10 @@ std::vector<fs::path> list_checkpoints(const fs::path& run_dir) {
   return paths;
 }
 
-fs::path find_checkpoint(const fs::path& target) {
+fs::path find_checkpoint(const fs::path& target, Activity* activity) {
   std::error_code error;
   if (!fs::is_directory(target, error)) {
-    CheckpointReader(target).verify();
+    CheckpointReader(target, activity).verify();
     return target;
   }
   const std::vector<fs::path> paths = list_checkpoints(target);
@@ -64,7 +64,7 @@ fs::path find_checkpoint(const fs::path& target) {
   std::vector<std::string> damaged;
   for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
     try {
-      CheckpointReader(*path).verify();
+      CheckpointReader(*path, activity).verify();
       for (const std::string& sentence : damaged)
         spdlog::warn("skipped a checkpoint: {}", sentence);
       return *path;

@@ -46,7 +46,8 @@ bool same(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-CheckpointReader::CheckpointReader(std::filesystem::path path) : file_(std::move(path)) {
+CheckpointReader::CheckpointReader(std::filesystem::path path, Activity* activity)
+    : file_(std::move(path)), activity_(activity) {
   format::Head head = read_head(file_);
   info_ = std::move(head.info);
   sections_ = head.sections;
@@ -95,6 +96,7 @@ void CheckpointReader::verify() const {
 void CheckpointReader::read_block(std::uint64_t number, std::span<float> out) const {
   const std::uint64_t offset = sections_.offset_of(number);
   file_.read(offset, std::as_writable_bytes(out));
+  if (activity_ != nullptr) activity_->count();
   if (format::checksum(std::as_bytes(out)) == checksums_[number]) return;
   format::fail_damaged(file_.path(), fmt::format("bytes {} to {} do not match their checksum",
                                                  offset, offset + out.size_bytes()));

@@ -31,6 +31,7 @@ struct Loader::Impl {
   const Grid grid;
   const LoaderOptions options;
   const Predict next;
+  const LoaderActivities activities;
 
   std::shared_ptr<Task> current;  // what load() returned last
   std::shared_ptr<Task> peeked;   // read already, for a load() to come
@@ -44,8 +45,9 @@ struct Loader::Impl {
   bool stopping = false;
   Threads threads;
 
-  Impl(const Dataset& d, const Order& o, const Grid& g, LoaderOptions l, Predict n)
-      : dataset(d), order(o), grid(g), options(l), next(std::move(n)) {}
+  Impl(const Dataset& d, const Order& o, const Grid& g, LoaderOptions l, Predict n,
+       const LoaderActivities& a)
+      : dataset(d), order(o), grid(g), options(l), next(std::move(n)), activities(a) {}
 
   void read(Task& task) const {
     const std::uint64_t epoch = grid.epoch_of(task.share.step);
@@ -56,7 +58,8 @@ struct Loader::Impl {
     dataset.read(task.batch.examples, task.batch);
   }
 
-  void keep_reading();
+  void keep_reading(Activity& activity);
+  void wait_for(Task& task, std::unique_lock<std::mutex>& lock);
   void drop_until(const Share& share);
   void predict_after(Share share);
   std::shared_ptr<Task> take(const Share& share);
@@ -64,7 +67,8 @@ struct Loader::Impl {
 };
 
 // What each reading thread does: the soonest share that nobody has begun.
-void Loader::Impl::keep_reading() {
+void Loader::Impl::keep_reading(Activity& activity) {
+  activity.adopt();
   std::unique_lock lock(mutex);
   while (!stopping) {
     const auto waiting = std::find_if(
@@ -76,15 +80,26 @@ void Loader::Impl::keep_reading() {
     const std::shared_ptr<Task> task = *waiting;
     task->state = Task::kReading;
     lock.unlock();
+    activity.at(task->share.step);
+    activity.begin(Activity::Kind::kBusy, "reading ahead the data of step");
     try {
       read(*task);
     } catch (...) {
       task->error = std::current_exception();
     }
+    activity.begin(Activity::Kind::kIdle, "");
     lock.lock();
     task->state = Task::kDone;
     done.notify_all();
   }
+}
+
+void Loader::Impl::wait_for(Task& task, std::unique_lock<std::mutex>& lock) {
+  if (task.state == Task::kDone) return;
+  Activity* caller = activities.caller;
+  if (caller != nullptr) caller->begin(Activity::Kind::kWaiting, "waiting for the data of step");
+  done.wait(lock, [&] { return task.state == Task::kDone; });
+  if (caller != nullptr) caller->begin(Activity::Kind::kBusy, "reading the data of step");
 }
 
 // Shares predicted before the one asked for were wrong guesses; all of them, if it was
@@ -118,7 +133,7 @@ std::shared_ptr<Task> Loader::Impl::take(const Share& share) {
   }
   predict_after(share);
   if (task && task->state != Task::kWaiting) {
-    done.wait(lock, [&] { return task->state == Task::kDone; });
+    wait_for(*task, lock);
     if (task->error) std::rethrow_exception(task->error);
     return task;
   }
@@ -138,15 +153,22 @@ void Loader::Impl::stop() {
   threads.join();
 }
 
+std::size_t reading_threads(const LoaderOptions& options) {
+  return options.depth == 0 ? 0 : std::clamp<std::size_t>(options.threads, 1, options.depth);
+}
+
 Loader::Loader(const Dataset& dataset, const Order& order, const Grid& grid, LoaderOptions options,
-               Predict next)
-    : impl_(std::make_unique<Impl>(dataset, order, grid, options, std::move(next))) {
+               Predict next, const LoaderActivities& activities)
+    : impl_(std::make_unique<Impl>(dataset, order, grid, options, std::move(next), activities)) {
   impl_->current = std::make_shared<Task>();
   if (options.depth == 0) return;
   PACELINE_CHECK(impl_->next != nullptr);
   try {
-    impl_->threads.start(std::clamp<std::size_t>(options.threads, 1, options.depth),
-                         [impl = impl_.get()](std::size_t) { impl->keep_reading(); });
+    impl_->threads.start(reading_threads(options), [impl = impl_.get()](std::size_t number) {
+      Activity nobody_looks("");
+      std::deque<Activity>* readers = impl->activities.readers;
+      impl->keep_reading(readers != nullptr ? readers->at(number) : nobody_looks);
+    });
   } catch (const ResourceError&) {
     impl_->stop();
     throw;

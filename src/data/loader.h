@@ -4,14 +4,19 @@
 // the loader read it meanwhile. A wrong guess costs only the reading. With depth 0 the
 // batch is read when asked for, which is faster for rows that are already in memory.
 // One thread calls load(). Errors of the reading threads are thrown by load().
+//
+// Whoever wants to tell a slow batch from one that hangs gives the threads activities: the caller's
+// waits for the reading threads', which are then to blame.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 
+#include "base/activity.h"
 #include "data/dataset.h"
 #include "data/order.h"
 #include "data/share.h"
@@ -22,6 +27,12 @@ struct LoaderOptions {
   std::size_t depth = 0;    // shares read ahead
   std::size_t threads = 1;  // that read them, when depth > 0
 };
+std::size_t reading_threads(const LoaderOptions& options);
+
+struct LoaderActivities {
+  Activity* caller = nullptr;
+  std::deque<Activity>* readers = nullptr;  // as many as reading_threads()
+};
 
 class Loader {
  public:
@@ -29,7 +40,7 @@ class Loader {
   using Predict = std::function<std::optional<Share>(const Share&)>;
 
   Loader(const Dataset& dataset, const Order& order, const Grid& grid, LoaderOptions options,
-         Predict next);
+         Predict next, const LoaderActivities& activities = {});
   ~Loader();
 
   // The batch of `share`; valid until the next call.

@@ -1,5 +1,6 @@
 #include "session/progress_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace paceline {
@@ -18,6 +19,12 @@ void ProgressWatch::heard(std::uint32_t member, const wire::Heartbeat& beat, Tim
   const std::uint64_t bytes = beat.bytes_in() + beat.bytes_out();
   const auto [moved, first] = moved_.try_emplace(member, bytes);
   if (!first && std::exchange(moved->second, bytes) != bytes) got_on_ = now;
+  std::erase_if(threads_, [&](const auto& entry) {
+    return entry.first.first == member &&
+           std::ranges::none_of(beat.activities(), [&](const wire::Activity& state) {
+             return state.thread() == entry.first.second;
+           });
+  });
   for (const wire::Activity& state : beat.activities()) {
     const auto [found, is_new] =
         threads_.try_emplace({member, state.thread()}, Thread{state, state, now});

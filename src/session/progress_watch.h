@@ -28,7 +28,8 @@ class ProgressWatch {
  public:
   ProgressWatch(Duration deadline, TimePoint now) : deadline_(deadline), got_on_(now) {}
 
-  // What a member's threads do. `member` is an incarnation, or 0: the chief itself.
+  // What a member's threads do; others that it told of have ended. `member` is an incarnation, or
+  // 0: the chief itself.
   void heard(std::uint32_t member, const wire::Heartbeat& beat, TimePoint now);
   void forget(std::uint32_t member);
   void got_on(TimePoint now) { got_on_ = now; }  // the run: a step, a test, a save is complete

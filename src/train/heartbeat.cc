@@ -13,6 +13,7 @@ void add_figures(const LoopCounts& counts, wire::Heartbeat& beat) {
   }
   beat.set_step_seconds(counts.times.median_step());
   add_activity(counts.activity, beat);
+  for (const Activity& reading : counts.reading) add_activity(reading, beat);
 }
 
 void UnreadableFiles::tell(google::protobuf::RepeatedPtrField<std::string>& names) {

@@ -98,11 +98,18 @@ class TimedFlow final : public Flow {
 
 }  // namespace
 
+LoopCounts::LoopCounts(const LoaderOptions& loader) {
+  for (std::size_t i = 0; i < reading_threads(loader); ++i) {
+    reading.emplace_back("reading ahead " + std::to_string(i));
+  }
+}
+
 void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
                      const std::function<void(const Share&)>& before) {
   Exchange& exchange = parts.exchange;
   Loader loader(parts.dataset, parts.order, parts.grid, parts.loader,
-                [&](const Share& share) { return exchange.after(share); });
+                [&](const Share& share) { return exchange.after(share); },
+                {&counts.activity, counts.reading.empty() ? nullptr : &counts.reading});
   DeterministicShare deterministic;
   PhaseClock clock(counts.times, counts.activity);
   TimedFlow flow(exchange, clock);

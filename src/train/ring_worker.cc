@@ -73,13 +73,15 @@ class RingWorkerRole final : private RingNotes {
   }
 
   wire::Heartbeat beat() {
-    LinkCounters carried;
+    wire::Heartbeat beat;
     {
       const std::lock_guard lock(mutex_);
       if (exchange_) carried_ = exchange_->counters();
-      carried = carried_;
+      beat = figures(carried_);
+      if (exchange_) {
+        for (const Activity& carrying : exchange_->activities()) add_activity(carrying, beat);
+      }
     }
-    wire::Heartbeat beat = figures(carried);
     add_figures(counts_, beat);
     unreadable_.tell(*beat.mutable_unreadable());
     beat.set_quiet(quiet_);
@@ -155,10 +157,14 @@ class RingWorkerRole final : private RingNotes {
   }
 
   void train_in(const RingOptions& ring_options, const AllReduceOptions& options) {
+    counts_.activity.adopt();
+    counts_.activity.begin(Activity::Kind::kWaiting, "waiting for the other workers to connect");
     Ring ring(ring_options, *this);
+    counts_.activity.begin(Activity::Kind::kBusy, "loading the parameters");
     Buffer values = Buffer::floats(workload_.chunks.floats());
     Buffer state = Buffer::floats(workload_.chunks.floats() * Optimizer(options.optimizer).slots());
-    load_parameters(role_.config, *workload_.model, values.as_floats(), state.as_floats());
+    load_parameters(role_.config, *workload_.model, values.as_floats(), state.as_floats(),
+                    &counts_.activity);
     open_exchange(options, ring, std::move(values), std::move(state));
     try {
       run_worker_loop({*dataset_, workload_.order, workload_.grid, *workload_.model, *exchange_,
@@ -208,7 +214,7 @@ class RingWorkerRole final : private RingNotes {
   Workload workload_;
   std::unique_ptr<Dataset> dataset_;
   UnreadableFiles unreadable_{*dataset_};
-  LoopCounts counts_;
+  LoopCounts counts_{role_.config.loader};
   std::atomic<bool> quiet_ = false;
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;

@@ -200,7 +200,7 @@ class ServerRole {
                         open_rows(config.data, Split::kTest)},
         workload_.schedule);
     if (setup.checkpoint().empty()) return shard;
-    const CheckpointReader reader(setup.checkpoint());
+    const CheckpointReader reader(setup.checkpoint(), &setting_up_);
     load_rows(config, reader, *shard);
     options.applied = reader.info().applied;
     return shard;
@@ -208,7 +208,7 @@ class ServerRole {
 
   void initialize(Shard& shard, const ServerCore::Options& options) {
     Buffer values = Buffer::floats(workload_.chunks.floats());
-    load_start(role_.config, *workload_.model, values.as_floats());
+    load_start(role_.config, *workload_.model, values.as_floats(), &setting_up_);
     for (const std::uint32_t chunk : options.chunks) {
       const Range floats = workload_.chunks.floats_of(chunk);
       shard.load(chunk, options.version, values.as_floats().subspan(floats.begin, floats.size()),
@@ -218,7 +218,7 @@ class ServerRole {
 
   std::vector<Range> load(Shard& shard, const ServerCore::Options& options,
                           const std::string& path) {
-    const CheckpointReader reader(path);
+    const CheckpointReader reader(path, &setting_up_);
     const std::size_t slots = reader.info().optimizer == name_of(role_.config.optimizer.kind)
                                   ? shard.slots()
                                   : 0;  // another optimizer's state is of no use: start anew

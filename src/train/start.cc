@@ -93,19 +93,20 @@ void write_start(const RunConfig& config, const Start& start, const Model& model
                    });
 }
 
-void load_start(const RunConfig& config, const Model& model, std::span<float> parameters) {
+void load_start(const RunConfig& config, const Model& model, std::span<float> parameters,
+                Activity* activity) {
   const fs::path checkpoints = config.run_dir / "checkpoints";
   if (config.init.empty()) return model.initialize(config.seed, parameters);
-  const CheckpointReader reader(start_path(checkpoints));
+  const CheckpointReader reader(start_path(checkpoints), activity);
   reader.expect_layout(all_tensors(model));
   const std::uint64_t frozen = model.frozen().size;
   reader.read(0, {frozen, frozen + parameters.size()}, parameters);
 }
 
 void load_parameters(const RunConfig& config, const Model& model, std::span<float> parameters,
-                     std::span<float> state) {
-  if (config.resume.empty()) return load_start(config, model, parameters);
-  const CheckpointReader reader(find_checkpoint(config.resume));
+                     std::span<float> state, Activity* activity) {
+  if (config.resume.empty()) return load_start(config, model, parameters, activity);
+  const CheckpointReader reader(find_checkpoint(config.resume, activity), activity);
   const Range all{0, parameters.size()};
   reader.read(0, all, parameters);
   if (reader.info().optimizer != name_of(config.optimizer.kind)) return;

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/activity.h"
 #include "config/run_config.h"
 #include "model/model.h"
 
@@ -28,11 +29,12 @@ void write_start(const RunConfig& config, const Start& start, const Model& model
 // Of a run that goes on: from the directory it was in, if there is one.
 void keep_start(const RunConfig& config);
 
-// With an --init from the run directory, otherwise from the seed.
-void load_start(const RunConfig& config, const Model& model, std::span<float> parameters);
+// With an --init from the run directory, otherwise from the seed. `activity` counts what is read.
+void load_start(const RunConfig& config, const Model& model, std::span<float> parameters,
+                Activity* activity = nullptr);
 // The same or, with a --resume, from its checkpoint; that has a `state`, too (slots vectors, one
 // behind the other), if it was made with this run's optimizer.
 void load_parameters(const RunConfig& config, const Model& model, std::span<float> parameters,
-                     std::span<float> state);
+                     std::span<float> state, Activity* activity = nullptr);
 
 }  // namespace paceline

@@ -82,6 +82,7 @@ class WorkerRole {
     if (unreadable_tests_) unreadable_tests_->tell(*beat.mutable_unreadable_tests());
     beat.set_quiet(quiet_);
     if (client_) {
+      if (const Activity* pump = client_->look_at_pump()) add_activity(*pump, beat);
       beat.set_rows(client_->rows());
       beat.set_training_cpu_seconds(beat.cpu_seconds() - cpu_before_);
       const PsExchange::Wait wait = client_->waiting();
@@ -172,7 +173,7 @@ class WorkerRole {
   UnreadableFiles unreadable_{*dataset_};
   std::unique_ptr<Dataset> tests_;
   std::optional<UnreadableFiles> unreadable_tests_;
-  LoopCounts counts_;
+  LoopCounts counts_{role_.config.loader};
   std::atomic<bool> quiet_ = false;
   std::atomic<double> cpu_before_ = 0;  // it began to train
   Loop loop_;

@@ -135,6 +135,30 @@ TEST_P(LoaderTest, PeeksAtWhatComesNext) {
   }
 }
 
+// Whoever looks from outside can tell who is to blame.
+TEST_F(LoaderTest, WhileAReadingThreadIsBusyTheCallerOnlyWaits) {
+  constexpr LoaderOptions kAhead{1, 1};
+  Activity caller("training");
+  std::deque<Activity> readers;
+  for (std::size_t i = 0; i < reading_threads(kAhead); ++i) readers.emplace_back("reading");
+  ASSERT_EQ(readers.size(), 1U);
+  std::latch looked(1);
+  const auto slow = expected_labels(order_, kGrid.whole(1));
+  dataset_.before_read = [&](std::span<const std::uint64_t> examples) {
+    if (examples.front() == static_cast<std::uint64_t>(slow.front())) looked.wait();
+  };
+  Loader loader(dataset_, order_, kGrid, kAhead, next_step, {&caller, &readers});
+  loader.load(kGrid.whole(0));
+  while (readers[0].state().doing != "reading ahead the data of step 1") std::this_thread::yield();
+  auto loaded = std::async(std::launch::async, [&] { return loader.load(kGrid.whole(1)).labels; });
+  while (caller.state().kind != Activity::Kind::kWaiting) std::this_thread::yield();
+  EXPECT_EQ(caller.state().doing, "waiting for the data of step");
+  EXPECT_EQ(readers[0].state().kind, Activity::Kind::kBusy);
+  looked.count_down();
+  EXPECT_EQ(loaded.get(), slow);
+  EXPECT_EQ(caller.state().kind, Activity::Kind::kBusy);
+}
+
 INSTANTIATE_TEST_SUITE_P(Depths, LoaderTest,
                          testing::Values(LoaderOptions{0, 1}, LoaderOptions{1, 1},
                                          LoaderOptions{3, 1}, LoaderOptions{4, 3},

@@ -116,6 +116,12 @@ TEST_F(Watch, OneThreadDoesNotHideAnother) {
   EXPECT_EQ(watch_.stuck(kStart + seconds(60)).size(), 1U);
 }
 
+TEST_F(Watch, AThreadThatIsNoLongerToldOfHasEnded) {
+  beats(wire::Activity::BUSY, 30, 0, 0);
+  for (int i = 31; i <= 60; ++i) watch_.heard(1, wire::Heartbeat(), kStart + seconds(i));
+  EXPECT_TRUE(watch_.stuck(kStart + seconds(60)).empty());
+}
+
 TEST_F(Watch, WhoeverIsForgottenOrForgivenBeginsAnew) {
   beats(wire::Activity::BUSY, 60, 0, 0);
   watch_.forgive(kStart + seconds(60));

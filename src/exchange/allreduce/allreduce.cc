@@ -207,7 +207,7 @@ void AllReduce::factors_ready(Range matrix, const Factors& factors) {
 }
 
 // On a carrier's thread.
-void AllReduce::gather(Factored& entry, std::uint32_t tag) {
+void AllReduce::gather(Factored& entry, std::uint32_t tag, Activity& activity) {
   std::vector<std::size_t> errors, inputs;
   for (const std::uint64_t rows : rows_) {
     errors.push_back(rows * entry.matrix.out);
@@ -215,6 +215,7 @@ void AllReduce::gather(Factored& entry, std::uint32_t tag) {
   }
   ring_.gather(entry.errors, errors, tag);
   ring_.gather(entry.inputs, inputs, tag);
+  activity.begin(Activity::Kind::kBusy, "multiplying the factors of step");
   const Range floats = entry.matrix.floats;
   options_.multiply(entry.matrix, {entry.errors, entry.inputs},
                     gradient_.as_floats().subspan(floats.begin, floats.size()));

@@ -10,9 +10,13 @@
 // same.
 //
 // A run that ends within a step goes back to the parameters before it.
+//
+// Each carrier says what it is doing: one that waits for the ring or for the thread that computes
+// is not to blame, one that adds up, multiplies or applies is busy.
 #pragma once
 
 #include <condition_variable>
+#include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -21,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/activity.h"
 #include "base/buffer.h"
 #include "data/share.h"
 #include "exchange/allreduce/buckets.h"
@@ -64,6 +69,7 @@ class AllReduce final : public Exchange {
   std::span<const float> state() const { return state_.as_floats(); }
   std::uint64_t version() const;  // steps applied
   LinkCounters counters() const { return ring_.counters(); }
+  const std::deque<Activity>& activities() const { return activities_; }  // of the carriers
 
   // Ends the carriers. Parameters and state are then those of version(), and may be taken.
   void halt();
@@ -104,20 +110,20 @@ class AllReduce final : public Exchange {
   Factored* find_factored(Range matrix);
   void contribute_nothing();
   void make_room(std::uint64_t step);
-  void gather(Factored& entry, std::uint32_t tag);
+  void gather(Factored& entry, std::uint32_t tag, Activity& activity);
   bool wait(std::unique_lock<std::mutex>& lock, const std::function<bool()>& done);
   bool ended() const;  // the exchange has come to an end, good or bad; with mutex_
   void fail() const;
 
   std::size_t count_early() const;
   void start_carriers();
-  std::thread carrier(std::function<void()> work);
-  std::optional<std::size_t> take(Lane& lane, bool until_step_ends);
-  void carry(std::size_t bucket);
-  void carry_front(std::uint64_t step);
-  void carry_step(std::uint64_t step);
-  void agree_on_weight(std::uint64_t step);
-  Loss sum_up(std::uint64_t step);
+  void start_carrier(const char* name, std::function<void(Activity&)> work);
+  std::optional<std::size_t> take(Lane& lane, bool until_step_ends, Activity& activity);
+  void carry(std::size_t bucket, Activity& activity);
+  void carry_front(std::uint64_t step, Activity& activity);
+  void carry_step(std::uint64_t step, Activity& activity);
+  void agree_on_weight(std::uint64_t step, Activity& activity);
+  Loss sum_up(std::uint64_t step, Activity& activity);
   Norm norm_of(Range buckets) const;
   double decide(const Norm& sum, double weight, std::uint64_t step) const;
   void apply(Range buckets, double weight, double scale, std::uint64_t step);
@@ -134,6 +140,7 @@ class AllReduce final : public Exchange {
   std::vector<Factored> factored_;
   std::vector<std::uint64_t> rows_;  // of each rank, in the step that is computed
   Overwritten overwritten_;
+  std::deque<Activity> activities_;
   std::uint64_t step_;  // of the thread that computes
 
   mutable std::mutex mutex_;  // guards what follows

@@ -8,6 +8,12 @@
 #include "optim/sum.h"
 
 namespace paceline {
+namespace {
+
+using Kind = Activity::Kind;
+constexpr const char* kSumming = "summing gradients over the ring at step";
+
+}  // namespace
 
 // A rule that may change what a step does must see all of it. One that ends the run need not:
 // it ends with the step before.
@@ -21,52 +27,61 @@ std::size_t AllReduce::count_early() const {
 
 void AllReduce::start_carriers() {
   if (version_ < options_.last_version) make_room(version_);
-  const auto each_step = [this](void (AllReduce::*work)(std::uint64_t)) {
-    for (std::uint64_t step = options_.version; step < options_.last_version; ++step) {
-      (this->*work)(step);
-    }
+  const auto each_step = [this](void (AllReduce::*work)(std::uint64_t, Activity&)) {
+    return [this, work](Activity& activity) {
+      for (std::uint64_t step = options_.version; step < options_.last_version; ++step) {
+        activity.at(step);
+        (this->*work)(step, activity);
+      }
+    };
   };
-  carriers_.push_back(carrier([=] { each_step(&AllReduce::carry_step); }));
-  carriers_.push_back(carrier([this] {
-    while (const auto bucket = take(back_, false)) carry(*bucket);
-  }));
-  if (front_.end == 0) return;
-  carriers_.push_back(carrier([=] { each_step(&AllReduce::carry_front); }));
+  start_carrier("carrying steps", each_step(&AllReduce::carry_step));
+  start_carrier("carrying buckets", [this](Activity& activity) {
+    while (const auto bucket = take(back_, false, activity)) carry(*bucket, activity);
+  });
+  if (front_.end > 0) start_carrier("carrying the front", each_step(&AllReduce::carry_front));
 }
 
-std::thread AllReduce::carrier(std::function<void()> work) {
-  return std::thread([this, work = std::move(work)] {
+void AllReduce::start_carrier(const char* name, std::function<void(Activity&)> work) {
+  Activity& activity = activities_.emplace_back(name);
+  carriers_.emplace_back([this, &activity, work = std::move(work)] {
+    activity.adopt();
     try {
-      work();
+      work(activity);
     } catch (...) {
       const std::lock_guard lock(mutex_);
       if (!failure_) failure_ = std::current_exception();
       changed_.notify_all();
     }
+    activity.begin(Kind::kIdle, "");
   });
 }
 
 // Waits for a bucket of the lane that may leave. There is none when the exchange has come to an
 // end and, `until_step_ends`, when all of the step have left.
-std::optional<std::size_t> AllReduce::take(Lane& lane, bool until_step_ends) {
+std::optional<std::size_t> AllReduce::take(Lane& lane, bool until_step_ends, Activity& activity) {
+  activity.begin(Kind::kIdle, "");
   std::unique_lock lock(mutex_);
   const auto over = [&] {
     return version_ == options_.last_version || (until_step_ends && lane.next == lane.begin);
   };
   const auto there = [&] { return lane.next > lane.begin && leaving_ < lane.next; };
   if (!wait(lock, [&] { return there() || over(); }) || !there()) return std::nullopt;
+  activity.at(version_);
   return --lane.next;
 }
 
-void AllReduce::carry(std::size_t bucket) {
+void AllReduce::carry(std::size_t bucket, Activity& activity) {
+  activity.begin(Kind::kWaiting, kSumming);
   const Range floats = buckets_.floats(bucket);
   const auto part = gradient_.as_floats().subspan(floats.begin, floats.size());
   const auto tag = static_cast<std::uint32_t>(bucket);
   if (Factored* entry = find_factored(floats)) {
-    gather(*entry, tag);
+    gather(*entry, tag, activity);
   } else {
     ring_.sum(part, tag);
   }
+  activity.begin(Kind::kBusy, "measuring gradients of step");
   const Norm found = options_.rules.look() ? options_.rules.measure(part) : Norm();
   const std::lock_guard lock(mutex_);
   norms_[bucket] = found;
@@ -74,8 +89,9 @@ void AllReduce::carry(std::size_t bucket) {
   changed_.notify_all();
 }
 
-void AllReduce::carry_front(std::uint64_t step) {
-  while (const auto bucket = take(front_, true)) carry(*bucket);
+void AllReduce::carry_front(std::uint64_t step, Activity& activity) {
+  while (const auto bucket = take(front_, true, activity)) carry(*bucket, activity);
+  activity.begin(Kind::kIdle, "");
   double weight = 0;
   {
     std::unique_lock lock(mutex_);
@@ -88,16 +104,19 @@ void AllReduce::carry_front(std::uint64_t step) {
   }
   const Range front{0, front_.end};
   const double scale = decide(norm_of(front), weight, step);
+  activity.begin(Kind::kBusy, "applying the first layers at step");
   overwritten_.keep(values_.as_floats(), state_.as_floats());
   apply(front, weight, scale, step);
+  activity.begin(Kind::kIdle, "");
   std::unique_lock lock(mutex_);
   if (!wait(lock, [&] { return settled_ > step; })) throw CommError("the ring is closed");
 }
 
-void AllReduce::carry_step(std::uint64_t step) {
-  if (front_.end > 0) agree_on_weight(step);
-  while (const auto bucket = take(back_, true)) carry(*bucket);
-  const Loss sums = sum_up(step);
+void AllReduce::carry_step(std::uint64_t step, Activity& activity) {
+  if (front_.end > 0) agree_on_weight(step, activity);
+  while (const auto bucket = take(back_, true, activity)) carry(*bucket, activity);
+  const Loss sums = sum_up(step, activity);
+  activity.begin(Kind::kBusy, "applying step");
   const double scale = decide(norm_of({0, buckets_.size()}), sums.weight, step);
   apply({front_.end, buckets_.size()}, sums.weight, scale, step);
   {
@@ -107,12 +126,14 @@ void AllReduce::carry_step(std::uint64_t step) {
     overwritten_.forget();
     changed_.notify_all();
   }
+  activity.begin(Kind::kWaiting, "waiting until epochs before are tested and saved at step");
   step_done_(step + 1, sums, scale == 0);
   settle();
 }
 
 // What must be known before anything of a step is applied.
-void AllReduce::agree_on_weight(std::uint64_t step) {
+void AllReduce::agree_on_weight(std::uint64_t step, Activity& activity) {
+  activity.begin(Kind::kIdle, "");
   std::array<double, 2> sums{};
   {
     std::unique_lock lock(mutex_);
@@ -120,6 +141,7 @@ void AllReduce::agree_on_weight(std::uint64_t step) {
     sums = {*std::exchange(begun_, std::nullopt), static_cast<double>(share_of(step).tiles.size())};
     changed_.notify_all();
   }
+  activity.begin(Kind::kWaiting, kSumming);
   ring_.sum(std::span<double>(sums), static_cast<std::uint32_t>(buckets_.size()));
   PACELINE_CHECK(sums[1] == static_cast<double>(options_.grid.tiles(step)));
   const std::lock_guard lock(mutex_);
@@ -128,7 +150,8 @@ void AllReduce::agree_on_weight(std::uint64_t step) {
 }
 
 // When all buckets are summed and those of the front applied.
-Loss AllReduce::sum_up(std::uint64_t step) {
+Loss AllReduce::sum_up(std::uint64_t step, Activity& activity) {
+  activity.begin(Kind::kIdle, "");
   Loss loss;
   {
     std::unique_lock lock(mutex_);
@@ -145,6 +168,7 @@ Loss AllReduce::sum_up(std::uint64_t step) {
                      static_cast<double>(loss.correct),
                      static_cast<double>(loss.predictions),
                      static_cast<double>(share_of(step).tiles.size())};
+  activity.begin(Kind::kWaiting, kSumming);
   ring_.sum(std::span<double>(sums), static_cast<std::uint32_t>(buckets_.size()));
   PACELINE_CHECK(sums[5] == static_cast<double>(options_.grid.tiles(step)));
   loss.weight = sums[0];

@@ -58,6 +58,8 @@ class PsExchange : public Exchange {
   void drain();
   void dismiss();  // the run is over; from any thread
 
+  // What the thread does that sends and receives meanwhile; null: there is none. From any thread.
+  const Activity* look_at_pump() { return options_.pumped ? &pump_.look() : nullptr; }
   LinkCounters counters() const { return connection_->counters(); }  // from any thread
   std::uint64_t rows() const { return rows_; }  // of tables, exchanged so far; from any thread
   struct Wait {

@@ -35,6 +35,17 @@ void Pump::start() {
   }
 }
 
+// When the owner has the loop, the turn is not the pump's.
+const Activity& Pump::look() {
+  if (!turns_->asked.exchange(true)) {
+    loop_.post([turns = turns_] {
+      turns->asked = false;
+      if (turns->activity.state().kind == Activity::Kind::kServing) turns->activity.count();
+    });
+  }
+  return turns_->activity;
+}
+
 void Pump::take() {
   if (depth_++ > 0 || !thread_.joinable()) return;
   std::unique_lock lock(mutex_);
@@ -53,18 +64,21 @@ void Pump::give() {
 }
 
 void Pump::run() {
+  turns_->activity.adopt();
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, [this] { return !wanted_ || stopping_; });
     if (stopping_) return;
     running_ = true;
     lock.unlock();
+    turns_->activity.begin(Activity::Kind::kServing, "sending and receiving");
     std::string failure;
     try {
       loop_.run_until([this] { return wanted_.load(); }, TimePoint::max());
     } catch (const std::exception& error) {
       failure = error.what();
     }
+    turns_->activity.begin(Activity::Kind::kIdle, "");
     lock.lock();
     running_ = false;
     changed_.notify_all();

@@ -283,5 +283,38 @@ TEST(AllReduceTest, AStepThatFailsLeavesTheParametersOfTheOneBefore) {
   }
 }
 
+// Whoever looks from outside can tell which of the threads hangs.
+TEST(AllReduceTest, CarriersSayWhatTheyAreDoing) {
+  SharedNotes notes;
+  Ring ring({0, 1, "127.0.0.1", std::chrono::seconds(20), "worker0", WireFormat::kFloat}, notes);
+  AllReduceOptions options = options_for({1});
+  options.factored = {kMatrix};
+  std::promise<void> begun, may_end;
+  options.multiply = [&](const Matrix& matrix, const Factors& factors, std::span<float> gradient) {
+    begun.set_value();
+    may_end.get_future().wait();
+    multiply(matrix, factors, gradient);
+  };
+  options.last_version = 1;
+  AllReduce exchange(options, schedule(), ring, Buffer::floats(kGradientFloats),
+                     Buffer::floats(2 * kGradientFloats), [](std::uint64_t, const Loss&, bool) {});
+  const auto busy = [&] {
+    std::vector<std::string> doing;
+    for (const Activity& activity : exchange.activities()) {
+      const Activity::State state = activity.state();
+      if (state.kind == Activity::Kind::kBusy) doing.push_back(state.doing);
+    }
+    return doing;
+  };
+  EXPECT_THAT(busy(), ::testing::IsEmpty());
+  compute(exchange, *exchange.next());
+  begun.get_future().wait();
+  EXPECT_THAT(busy(), ::testing::Contains("multiplying the factors of step 0"));
+  may_end.set_value();
+  EXPECT_FALSE(exchange.next());
+  exchange.halt();
+  EXPECT_THAT(busy(), ::testing::IsEmpty());
+}
+
 }  // namespace
 }  // namespace paceline

@@ -67,5 +67,47 @@ TEST(Pump, TellsWhatAHandlerThrew) {
   const Pump::Hold hold(pump);  // it can still be taken
 }
 
+// Waits until the pump's thread has come round; it is asked for that by everyone who looks.
+bool gets_on(Pump& pump) {
+  const std::uint64_t before = pump.look().state().done;
+  const TimePoint limit = Clock::now() + kPatience;
+  while (pump.look().state().done == before && Clock::now() < limit) std::this_thread::yield();
+  return pump.look().state().done != before;
+}
+
+TEST(Pump, IsSeenToServeWhileItRunsAndToHangInAHandlerThatDoes) {
+  Loop loop(Duration::zero());
+  Pump pump(loop, never);
+  pump.start();
+  ASSERT_TRUE(gets_on(pump));
+  EXPECT_EQ(pump.look().state().kind, Activity::Kind::kServing);
+  std::promise<void> begun;
+  std::promise<void> may_end;
+  loop.post([&] {
+    begun.set_value();
+    may_end.get_future().wait();
+  });
+  begun.get_future().wait();
+  const std::uint64_t done = pump.look().state().done;
+  EXPECT_EQ(pump.look().state().done, done);
+  EXPECT_EQ(pump.look().state().kind, Activity::Kind::kServing);
+  may_end.set_value();
+  EXPECT_TRUE(gets_on(pump));
+}
+
+// Or a thread that only waits would look as if it got on.
+TEST(Pump, DoesNotCountTheTurnsOfItsOwner) {
+  Loop loop(Duration::zero());
+  Pump pump(loop, never);
+  pump.start();
+  const Pump::Hold hold(pump);
+  const std::uint64_t done = pump.look().state().done;
+  bool ran = false;
+  loop.post([&] { ran = true; });  // behind the turn
+  ASSERT_TRUE(loop.run_until([&] { return ran; }, Clock::now() + kPatience));
+  EXPECT_EQ(pump.look().state().done, done);
+  EXPECT_EQ(pump.look().state().kind, Activity::Kind::kIdle);
+}
+
 }  // namespace
 }  // namespace paceline
