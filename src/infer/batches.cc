@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/error.h"
+
 namespace paceline {
 
 // Activations of large images take far more memory than the images.
@@ -12,10 +14,11 @@ std::uint64_t examples_at_once(const DatasetInfo& data) {
 }
 
 void for_each_batch(const Dataset& dataset, const std::function<void(const Batch&)>& each,
-                    Activity* activity) {
+                    Activity* activity, const std::atomic<bool>* stop) {
   const std::uint64_t size = examples_at_once(dataset.info());
   Batch batch;
   for (std::uint64_t begin = 0; begin < dataset.info().examples; begin += size) {
+    if (stop != nullptr && *stop) throw Interrupted("interrupted");
     batch.examples.resize(std::min(size, dataset.info().examples - begin));
     std::iota(batch.examples.begin(), batch.examples.end(), begin);
     dataset.read(batch.examples, batch);

@@ -9,7 +9,7 @@ namespace {
 
 // The area under the curve needs the score of each row.
 Metrics test_rows(SparseLinear::Kind kind, const Dataset& tests, std::span<const float> weights,
-                  Activity* activity) {
+                  Activity* activity, const std::atomic<bool>* stop) {
   std::vector<float> scores;
   std::vector<float> labels;
   for_each_batch(
@@ -21,18 +21,22 @@ Metrics test_rows(SparseLinear::Kind kind, const Dataset& tests, std::span<const
           labels.push_back(row.label);
         }
       },
-      activity);
+      activity, stop);
   return test_scores(kind, scores, labels);
 }
 
 }  // namespace
 
 Metrics test_model(const ModelOptions& options, Model& model, const Dataset& tests,
-                   std::span<const float> parameters, Activity* activity) {
-  if (tests.info().row_bits > 0) return test_rows(kind_of(options), tests, parameters, activity);
+                   std::span<const float> parameters, Activity* activity,
+                   const std::atomic<bool>* stop) {
+  if (tests.info().row_bits > 0) {
+    return test_rows(kind_of(options), tests, parameters, activity, stop);
+  }
   Loss loss;
   for_each_batch(
-      tests, [&](const Batch& batch) { loss += model.evaluate(batch, parameters); }, activity);
+      tests, [&](const Batch& batch) { loss += model.evaluate(batch, parameters); }, activity,
+      stop);
   if (predicts_numbers(options)) return number_metrics(loss);
   return class_metrics(loss, tests.info().classes == 2);
 }

@@ -1,6 +1,7 @@
 // Tests a model on a dataset, for whoever wants to know: roles of a run, and `paceline evaluate`.
 #pragma once
 
+#include <atomic>
 #include <span>
 
 #include "base/activity.h"
@@ -12,9 +13,11 @@
 
 namespace paceline {
 
-// On all examples of `tests`. `activity`, if there is one, counts the batches.
+// On all examples of `tests`. `activity`, if there is one, counts the batches. Throws Interrupted
+// soon after `stop` has become true.
 Metrics test_model(const ModelOptions& options, Model& model, const Dataset& tests,
-                   std::span<const float> parameters, Activity* activity = nullptr);
+                   std::span<const float> parameters, Activity* activity = nullptr,
+                   const std::atomic<bool>* stop = nullptr);
 
 // Of sparse rows that somebody has scored.
 Metrics test_scores(SparseLinear::Kind kind, std::span<const float> scores,

@@ -65,6 +65,8 @@ class WorkerRole {
                               type == wire::LEASE || type == wire::STOP;
     const std::lock_guard lock(mutex_);
     if (type == wire::GOODBYE && client_) client_->dismiss();
+    // At the end of the run there is no reason to give, and each tests what it holds.
+    if (type == wire::STOP && !parsed<wire::Stop>(meta).reason().empty()) stopped_ = true;
     if (!for_exchange) return false;
     if (client_) {
       client_->told(type, meta);
@@ -115,7 +117,7 @@ class WorkerRole {
     client_->drain();
     spdlog::info("ends after {} shares, {} examples", counts_.shares.load(),
                  counts_.examples.load());
-    if (tests_ && counts_.shares > 0) test_own_view(epoch);
+    if (tests_ && counts_.shares > 0 && !stopped_) test_own_view(epoch);
     counts_.activity.begin(Activity::Kind::kIdle, "");
   }
 
@@ -153,12 +155,18 @@ class WorkerRole {
     for (const ChiefWord& early : std::exchange(early_, {})) client_->told(early.type, early.meta);
   }
 
-  // Async: workers see different parameters; each tests what it holds.
+  // Async: workers see different parameters; each tests what it holds. Whoever asks the run to stop
+  // is not kept waiting for that.
   void test_own_view(std::uint64_t epoch) {
     const Pump::Hold hold = client_->hold();
     counts_.activity.begin(Activity::Kind::kBusy, "testing its own parameters at step");
-    const Metrics tested = test_model(role_.config.model, *workload_.model, *tests_,
-                                      client_->parameters(), &counts_.activity);
+    Metrics tested;
+    try {
+      tested = test_model(role_.config.model, *workload_.model, *tests_, client_->parameters(),
+                          &counts_.activity, &stopped_);
+    } catch (const Interrupted&) {
+      return;
+    }
     wire::WorkerEpoch message;
     message.set_epoch(epoch);
     message.set_loss(tested.loss.mean());
@@ -175,6 +183,7 @@ class WorkerRole {
   std::optional<UnreadableFiles> unreadable_tests_;
   LoopCounts counts_{role_.config.loader};
   std::atomic<bool> quiet_ = false;
+  std::atomic<bool> stopped_ = false;   // before the run's end
   std::atomic<double> cpu_before_ = 0;  // it began to train
   Loop loop_;
   std::mutex mutex_;  // guards what the member's thread touches

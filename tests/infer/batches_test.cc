@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/error.h"
 #include "data/synthetic.h"
 
 namespace paceline {
@@ -25,6 +26,15 @@ TEST(ForEachBatch, HasEveryExampleOnceAndInOrder) {
   for (std::size_t i = 0; i < seen.size(); ++i) EXPECT_EQ(seen[i], i);
   EXPECT_EQ(batches, 3U);
   EXPECT_EQ(activity.state().done, batches);
+}
+
+TEST(ForEachBatch, EndsSoonWhenItIsToldTo) {
+  const auto data = make_synthetic({.width = 4}, {0, 1203}, "made up");
+  std::atomic<bool> stop = false;
+  std::size_t batches = 0;
+  const auto stop_at_the_second = [&](const Batch&) { stop = ++batches == 2; };
+  EXPECT_THROW(for_each_batch(*data, stop_at_the_second, nullptr, &stop), Interrupted);
+  EXPECT_EQ(batches, 2U);
 }
 
 TEST(ForEachBatch, FewerOfLargeImagesGoAtOnce) {

@@ -16,6 +16,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr const char* kManyTests = "1000000";
@@ -95,6 +96,18 @@ TEST_F(Progress, CtrlCWaitsForAsynchronousWorkersAsLongAsTheyLive) {
   const Result resumed = paceline({"train", "--resume", path("run").string(), "--quiet"});
   ASSERT_EQ(resumed.code, 0) << resumed.output;
   EXPECT_EQ(summary("run")["examples_total"], kExamples);
+}
+
+// Each would test what it holds at the end of an epoch, and of the run.
+TEST_F(Progress, CtrlCDoesNotWaitForAsynchronousWorkersToTest) {
+  PacelineProcess process(
+      dir_.path(), train("run", {"--workers", "2", "--mode", "async", "--epochs", "1",
+                                 "--synthetic-examples", kLongEpoch, "--synthetic-width", "4"}));
+  ASSERT_TRUE(has_begun("run"));
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  EXPECT_THAT(read_text(path("run") / "metrics.jsonl"), Not(HasSubstr("worker_epoch")));
+  EXPECT_GT(CheckpointReader(find_checkpoint(path("run"))).info().version, 0U);
 }
 
 // A pipe that nobody empties stands for a disk that stalls: the first checkpoint is written to one.
