@@ -75,10 +75,13 @@ SignalWatcher::~SignalWatcher() {
   ::pthread_sigmask(SIG_SETMASK, &impl_->before, nullptr);
 }
 
-StopSignals::StopSignals(std::initializer_list<int> signals, std::function<void()> stop)
-    : watcher_(signals, [this, stop = std::move(stop)](int signal) {
+StopSignals::StopSignals(std::initializer_list<int> signals, std::function<void()> stop,
+                         std::function<bool()> give_up)
+    : watcher_(signals, [this, stop = std::move(stop), give_up = std::move(give_up)](int signal) {
         if (!std::exchange(stopping_, true)) {
           stop();
+        } else if (give_up && give_up()) {
+          return;
         } else if (signal == SIGINT) {
           exit_at_once(ExitCode::kInterrupted);
         }

@@ -42,9 +42,13 @@ class SignalWatcher {
 // For commands that end in order when they are asked to, which may take a while: the first of
 // the signals calls `stop`, and a SIGINT after it ends the process at once with exit code 130.
 // What it was writing stays as a process that was killed leaves it.
+//
+// Where `give_up` is given, every signal after the first calls it. It says whether the process was
+// waiting for something, does so no longer and soon ends with words of its own: then it is left to.
 class StopSignals {
  public:
-  StopSignals(std::initializer_list<int> signals, std::function<void()> stop);
+  StopSignals(std::initializer_list<int> signals, std::function<void()> stop,
+              std::function<bool()> give_up = {});
 
  private:
   bool stopping_ = false;  // its thread's

@@ -34,11 +34,14 @@ class LocalDenseRun {
   }
 
   void run() {
-    const StopSignals signals({SIGINT, SIGTERM, SIGHUP}, [this] {
-      interrupted_ = true;
-      report_.interrupt();
-      hub_.stop();
-    });
+    const StopSignals signals(
+        {SIGINT, SIGTERM, SIGHUP},
+        [this] {
+          interrupted_ = true;
+          report_.interrupt();
+          hub_.stop();
+        },
+        [this] { return report_.interrupt(); });
     report_.begun(examples_done());
     std::vector<std::unique_ptr<Exchange>> exchanges;
     for (std::uint32_t rank = 0; rank < config_.workers; ++rank) {

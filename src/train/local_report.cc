@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "base/log.h"
@@ -89,12 +90,28 @@ void LocalReport::warn(const std::string& sentence) {
   warnings_.push_back(sentence);
 }
 
+bool LocalReport::interrupt() {
+  const bool waits = waiting_ > 0;
+  ++interrupts_;
+  return waits;
+}
+
 void LocalReport::save(const std::function<void()>& write) {
+  // From the first refusal of the disk on.
+  struct Waiting {
+    std::atomic<int>& count;
+    bool counted = false;
+    void begin() { count += std::exchange(counted, true) ? 0 : 1; }
+    ~Waiting() { count -= counted ? 1 : 0; }
+  } waiting{waiting_};
   Patience patience;
   patience.endless = ::isatty(STDERR_FILENO) != 0;
   // A run that was interrupted saves where it is: only a further signal refuses that.
   patience.refused = [this, before = interrupts_.load()] { return interrupts_ > before; };
-  patience.say = [this](const std::string& sentence) { warn(sentence); };
+  patience.say = [&](const std::string& sentence) {
+    waiting.begin();
+    warn(sentence);
+  };
   write_patiently(write, patience);
 }
 

@@ -43,8 +43,9 @@ class LocalReport {
   void show(std::uint64_t examples_done, const Loss& epoch_loss);
   // Calls `write`, which saves what was learned; waits for room while the disk is full.
   void save(const std::function<void()>& write);
-  // Someone asks the run to end, from any thread: it no longer waits for room.
-  void interrupt() { ++interrupts_; }
+  // Someone asks the run to end, from any thread: it no longer waits for room, but what it saves
+  // then may wait again. Returns whether it was waiting.
+  bool interrupt();
 
   // Of this process and its workers. Waits for room, too, unless the run has failed: then a
   // summary that cannot be written is said in the log.
@@ -64,6 +65,7 @@ class LocalReport {
   std::vector<std::string> warnings_;  // nor these
   std::thread::id shows_ = std::this_thread::get_id();
   std::atomic<int> interrupts_ = 0;
+  std::atomic<int> waiting_ = 0;  // for room: how many
 };
 
 }  // namespace paceline

@@ -52,11 +52,14 @@ class LocalSparseRun {
   }
 
   void run() {
-    const StopSignals signals({SIGINT, SIGTERM, SIGHUP}, [this] {
-      stopping_ = true;
-      report_.interrupt();
-      if (hub_) hub_->stop();
-    });
+    const StopSignals signals(
+        {SIGINT, SIGTERM, SIGHUP},
+        [this] {
+          stopping_ = true;
+          report_.interrupt();
+          if (hub_) hub_->stop();
+        },
+        [this] { return report_.interrupt(); });
     const std::uint64_t first = next_step_;
     report_.begun(workload_.grid.examples_before(first));
     if (hub_) {

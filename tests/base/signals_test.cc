@@ -53,5 +53,24 @@ TEST(StopSignals, CallOnceWhateverComesButCtrlC) {
   EXPECT_EQ(called, 1);
 }
 
+TEST(StopSignals, AFurtherOneIsFirstForWhoeverWaits) {
+  const auto stopped = [](int second, bool waits) {
+    std::atomic<bool> given_up = false;
+    const StopSignals signals(
+        {SIGINT, SIGTERM}, [second] { ::kill(::getpid(), second); },
+        [&] {
+          given_up = true;
+          return waits;
+        });
+    ::kill(::getpid(), SIGTERM);
+    while (!given_up) std::this_thread::yield();
+    while (!waits) ::pause();
+    std::_Exit(3);  // in order, with words of its own
+  };
+  EXPECT_EXIT(stopped(SIGINT, true), testing::ExitedWithCode(3), "");
+  EXPECT_EXIT(stopped(SIGTERM, true), testing::ExitedWithCode(3), "");
+  EXPECT_EXIT(stopped(SIGINT, false), testing::ExitedWithCode(130), "");
+}
+
 }  // namespace
 }  // namespace paceline

@@ -15,6 +15,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr const char* kManyTests = "400000";
+#else
+constexpr const char* kManyTests = "3000000";
+#endif
+
 class FullDisk : public LongRun {
  protected:
   FullDisk() { std::filesystem::create_directories(path("small")); }
@@ -99,6 +105,22 @@ TEST_F(FullDisk, AnInterruptGivesUpTheWaiting) {
   ::close(held);
 }
 
+// A run that was interrupted saves where it is; whoever does not want to wait for that says so
+// again.
+TEST_F(FullDisk, ASecondSignalGivesUpWhatTheFirstOneSaves) {
+  for (const int second : {SIGTERM, SIGINT}) {
+    start("8m",
+          train("small/run", {"--exchange", "local", "--workers", "2", "--checkpoint-every", "0"}));
+    ASSERT_TRUE(begun()) << process_->output();
+    fill_disk();
+    process_->signal(SIGINT);
+    ASSERT_TRUE(says("make room")) << process_->output();
+    process_->signal(second);
+    EXPECT_EQ(process_->wait(), 3) << process_->output();
+    EXPECT_THAT(process_->output(), HasSubstr("No space left on device"));
+  }
+}
+
 // Other roles cannot be kept waiting: the run ends, and says why.
 TEST_F(FullDisk, ARunOfProcessesEndsAndLeavesNoHalfCheckpoint) {
   start("8m", train("small/run", {"--exchange", "ps", "--workers", "2"}));
@@ -114,6 +136,17 @@ TEST_F(FullDisk, ARunOfProcessesEndsAndLeavesNoHalfCheckpoint) {
     EXPECT_THAT(entry.path().string(), Not(HasSubstr(".partial")));
   }
   ::close(held);
+}
+
+// Its checkpoint is there by then.
+TEST_F(FullDisk, ARunOfProcessesNeedsRoomForItsSummary) {
+  start("8m", train("small/run", {"--epochs", "2", "--synthetic-test-examples", kManyTests}));
+  ASSERT_TRUE(eventually(60, [&] {
+    return std::filesystem::exists(inside("run/checkpoints/step-0000000020.ckpt"));
+  })) << process_->output();
+  fill_disk();
+  EXPECT_EQ(process_->wait(), 3) << process_->output();
+  EXPECT_THAT(process_->output(), HasSubstr("No space left on device"));
 }
 
 }  // namespace
