@@ -1,5 +1,7 @@
 #include "data/gzip.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file/file.h"
 #include "base/units.h"
 
 namespace paceline {
@@ -25,14 +28,14 @@ constexpr std::string_view kMagic = "\x1F\x8B";
 }  // namespace
 
 GzipReader::GzipReader(fs::path path) : path_(std::move(path)) {
-  std::error_code error;
-  if (fs::is_directory(path_, error)) {
-    throw DataError("cannot read {}: it is a folder", path_.string());
+  const int opened = open_regular_file(path_);
+  struct stat status {};
+  if (::fstat(opened, &status) == 0) file_ = ::gzdopen(opened, "rb");
+  if (!file_) {
+    ::close(opened);
+    throw DataError("cannot read {}: {}", path_.string(), errno_text(errno));
   }
-  stored_bytes_ = fs::file_size(path_, error);
-  if (error) throw DataError("cannot read {}: {}", path_.string(), error.message());
-  file_ = ::gzopen(path_.c_str(), "rb");
-  if (!file_) throw DataError("cannot read {}: {}", path_.string(), errno_text(errno));
+  stored_bytes_ = static_cast<std::uint64_t>(status.st_size);
   ::gzbuffer(file_, kReadAhead);
   compressed_ = ::gzdirect(file_) == 0;
 }

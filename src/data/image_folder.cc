@@ -52,9 +52,20 @@ std::vector<std::string> names_in_folder(const fs::path& folder, const Belongs& 
   return names;
 }
 
+// A pipe that nobody fills would be waited for without a word.
+void expect_no_pipe(const fs::path& file, const fs::file_status& status) {
+  if (!fs::is_other(status)) return;
+  throw DataError("{} is not a regular file: an image is read more than once. Remove it",
+                  file.string());
+}
+
 std::vector<std::string> images_in(const fs::path& folder) {
-  return names_in_folder(
-      folder, [](const auto& entry) { return entry.is_regular_file() && is_image(entry.path()); });
+  return names_in_folder(folder, [](const fs::directory_entry& entry) {
+    if (!is_image(entry.path())) return false;
+    std::error_code gone;
+    expect_no_pipe(entry.path(), entry.status(gone));
+    return entry.is_regular_file();
+  });
 }
 
 std::vector<std::string> folders_in(const fs::path& folder) {
@@ -286,6 +297,8 @@ std::unique_ptr<Dataset> open_image_files(const fs::path& path, const ImageOptio
   if (fs::is_directory(path)) {
     for (const std::string& name : images_in(path)) listing.files.push_back({name, 0});
   } else {
+    std::error_code missing;
+    expect_no_pipe(path, fs::status(path, missing));
     listing.folder = path.parent_path();
     listing.files.push_back({path.filename().string(), 0});
   }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <numeric>
 
@@ -55,6 +56,17 @@ class Idx : public testing::Test {
   fs::path images_ = dir_ / "images";
   fs::path labels_ = dir_ / "labels";
 };
+
+TEST_F(Idx, APipeIsRefusedBeforeItIsWaitedFor) {
+  for (const fs::path& file : {images_, labels_}) {
+    fs::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_THAT(error(), AllOf(HasSubstr(file.string()), HasSubstr("is not a regular file")));
+    fs::remove(file);
+    write_plain(file, file == images_ ? image_bytes(kCount, 5, 4) : label_bytes(kCount));
+  }
+  EXPECT_EQ(error(), "no DataError");
+}
 
 TEST_F(Idx, ReadsPlainFiles) {
   const auto dataset = open();

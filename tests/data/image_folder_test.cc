@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <numeric>
 
@@ -221,6 +222,14 @@ TEST_F(ImageFolderTest, FoldersThatHoldNothingAreNamed) {
   folders_.folder = dir_ / "train";
   folders_.test_share = 0;
   EXPECT_THAT(data_error_of([&] { open(Split::kTest); }), HasSubstr("--test-share"));
+}
+
+TEST_F(ImageFolderTest, APipeIsRefusedBeforeItIsWaitedFor) {
+  const auto pipe = dir_ / "train/cat/pipe.ppm";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto refusal = AllOf(HasSubstr("cat/pipe.ppm"), HasSubstr("is not a regular file"));
+  EXPECT_THAT(data_error_of([&] { open(Split::kTrain); }), refusal);
+  EXPECT_THAT(data_error_of([&] { open_image_files(pipe, options_); }), refusal);
 }
 
 TEST_F(ImageFolderTest, FilesForPredictionAreInTheirOrderAndAllReadable) {

@@ -1,6 +1,7 @@
 #include "base/file/file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -48,6 +49,19 @@ std::string read_text(const fs::path& path) {
   if (file >= 0) ::close(file);
   if (got < 0) throw DataError("cannot read {}: {}", path.string(), errno_text(error));
   return text;
+}
+
+// Without waiting for somebody at the other end.
+int open_regular_file(const fs::path& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (file < 0) throw DataError("cannot read {}: {}", path.string(), errno_text(errno));
+  struct stat status {};
+  const int error = ::fstat(file, &status) != 0 ? errno : 0;
+  if (error == 0 && S_ISREG(status.st_mode)) return file;
+  ::close(file);
+  if (error != 0) throw DataError("cannot read {}: {}", path.string(), errno_text(error));
+  if (S_ISDIR(status.st_mode)) throw DataError("cannot read {}: it is a folder", path.string());
+  throw DataError("cannot read {}: it is not a regular file. Write it to one first", path.string());
 }
 
 fs::path behind_links(const fs::path& path) {

@@ -1,6 +1,5 @@
 #include "base/file/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,12 +7,12 @@
 #include <cerrno>
 
 #include "base/error.h"
+#include "base/file/file.h"
 
 namespace paceline {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw DataError("cannot read {}: {}", path.string(), errno_text(errno));
+  const int file = open_regular_file(path);
   struct stat status {};
   int error = ::fstat(file, &status) != 0 ? errno : 0;
   if (error == 0 && status.st_size > 0) {

@@ -1,6 +1,5 @@
 #include "base/file/random_access_file.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,16 +7,16 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file/file.h"
 
 namespace paceline {
 
 RandomAccessFile::RandomAccessFile(std::filesystem::path path) : path_(std::move(path)) {
-  file_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file_ < 0) throw DataError("cannot open {}: {}", path_.string(), errno_text(errno));
+  file_ = open_regular_file(path_);
   struct stat status {};
-  if (::fstat(file_, &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (::fstat(file_, &status) != 0) {
     ::close(file_);
-    throw DataError("cannot read {}: it is not a file", path_.string());
+    throw DataError("cannot read {}: {}", path_.string(), errno_text(errno));
   }
   size_ = static_cast<std::uint64_t>(status.st_size);
 }

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <string>
 
@@ -47,7 +48,10 @@ TEST(RandomAccessFile, ThatIsMissingIsNamed) {
 TEST(RandomAccessFile, RefusesWhatIsNoFile) {
   const TempDir dir;
   EXPECT_THAT(data_error_of([&] { RandomAccessFile file(dir.path()); }),
-              AllOf(HasSubstr(dir.path().string()), HasSubstr("not a file")));
+              AllOf(HasSubstr(dir.path().string()), HasSubstr("it is a folder")));
+  ASSERT_EQ(::mkfifo(dir.file("pipe").c_str(), 0600), 0);
+  EXPECT_THAT(data_error_of([&] { RandomAccessFile file(dir / "pipe"); }),
+              AllOf(HasSubstr("pipe"), HasSubstr("it is not a regular file")));
 }
 
 }  // namespace
