@@ -117,6 +117,33 @@ TEST_F(AllReduceRun, AStoppedWorkerEndsItWithinTheDeadline) {
   EXPECT_EQ(process.wait(), 4) << process.output();
   EXPECT_THAT(process.output(), HasSubstr("worker1"));
   EXPECT_FALSE(alive(worker));
+  go_on("run");
+}
+
+// The third in the order in which they came stands still, so that a step does not end.
+TEST_F(AllReduceRun, AWorkerThatIsLostDuringALongStepIsNoReasonToLoseWhatWasLearned) {
+  for (const std::size_t lost : {0U, 1U}) {
+    const std::string name = "run" + std::to_string(lost);
+    Arguments arguments = endless(name);
+    arguments.insert(arguments.end(), {"--deadline", "8s", "--member-timeout", "60s"});
+    PacelineProcess process(dir_.path(), arguments);
+    ASSERT_TRUE(has_begun(name));
+    const auto log = [&] { return read_text(path(name) / "logs" / "chief.log"); };
+    std::vector<std::pair<std::size_t, std::string>> workers;  // by when they registered
+    for (const std::string worker : {"worker0", "worker1", "worker2"}) {
+      workers.emplace_back(log().find(" " + worker + " has registered"), worker);
+    }
+    std::sort(workers.begin(), workers.end());
+    const pid_t stopped = process.roles(workers[2].second, 1)[0];
+    ::kill(stopped, SIGSTOP);
+    ASSERT_TRUE(eventually(
+        20, [&] { return log().find("no step was completed for") != std::string::npos; }));
+    ::kill(process.roles(workers[lost].second, 1)[0], SIGKILL);
+    EXPECT_EQ(process.wait(), 4) << process.output();
+    EXPECT_THAT(process.output(), HasSubstr(workers[lost].second + " is lost"));
+    EXPECT_FALSE(alive(stopped));
+    go_on(name);
+  }
 }
 
 TEST_F(AllReduceRun, SixteenBitsOnTheWireLearnAsWell) {

@@ -24,6 +24,18 @@ class Equality : public SyntheticRun, public ::testing::WithParamInterface<int> 
   }
 };
 
+// What all tests that compare weights rely on.
+TEST(Difference, IsInfiniteWhereNumbersAreNone) {
+  const float none = std::nanf("");
+  EXPECT_EQ(difference({1, 2}, {1, 2}), 0);
+  EXPECT_EQ(difference({0, 0}, {0, 0}), 0);
+  EXPECT_EQ(difference({4, 2}, {4, 1}), 0.25);
+  EXPECT_GT(difference({1, 2}, {none, 2}), 1e300);
+  EXPECT_GT(difference({none, 2}, {1, 2}), 1e300);
+  EXPECT_GT(difference({none, 2}, {none, 2}), 1e300);
+  EXPECT_GT(difference({1, 2}, {1, 2, 3}), 1e300);
+}
+
 TEST_P(Equality, WithinRounding) {
   run_all({});
   for (const char* name : {"local", "ps1", "ps2", "ps3"}) {

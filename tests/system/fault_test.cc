@@ -159,8 +159,9 @@ TEST_F(LongRun, AKilledChiefEndsTheRunWithAWord) {
 
 TEST_F(LongRun, AStoppedChiefEndsTheRunAfterItsTimeout) {
   PacelineProcess process(dir_.path(),
-                          train("run", {"--heartbeat", "50ms", "--member-timeout", "2s"}));
-  ASSERT_TRUE(has_begun("run"));
+                          train("run", {"--heartbeat", "50ms", "--member-timeout", "2s",
+                                        "--checkpoint-every", "1", "--deterministic"}));
+  ASSERT_TRUE(has_saved("run"));
   const auto chiefs = process.roles("chief", 1);
   ASSERT_EQ(chiefs.size(), 1U);
   ::kill(chiefs[0], SIGSTOP);
@@ -168,11 +169,14 @@ TEST_F(LongRun, AStoppedChiefEndsTheRunAfterItsTimeout) {
   EXPECT_THAT(process.output(), ::testing::HasSubstr("the chief did not answer"));
   EXPECT_FALSE(alive(chiefs[0]));
   EXPECT_THAT(log("run", "server0"), ::testing::HasSubstr("nothing heard from it for"));
+  resume("run");
+  expect_undisturbed("run");
 }
 
 TEST_F(LongRun, OneCtrlCEndsARunWhoseChiefIsStopped) {
-  PacelineProcess process(dir_.path(), train("run", {}));
-  ASSERT_TRUE(has_begun("run"));
+  PacelineProcess process(dir_.path(),
+                          train("run", {"--checkpoint-every", "1", "--deterministic"}));
+  ASSERT_TRUE(has_saved("run"));
   const auto roles = process.roles("", 5);
   ASSERT_EQ(roles.size(), 5U);
   const auto chiefs = process.roles("chief", 1);
@@ -181,12 +185,58 @@ TEST_F(LongRun, OneCtrlCEndsARunWhoseChiefIsStopped) {
   process.signal(SIGINT);
   EXPECT_EQ(process.wait(), 130) << process.output();
   for (const pid_t role : roles) EXPECT_FALSE(alive(role));
+  resume("run");
+  expect_undisturbed("run");
+}
+
+// Here the last word of a worker is waited for.
+TEST_F(LongRun, ASecondCtrlCEndsTheRunAtOnceWithoutSaving) {
+  PacelineProcess process(
+      dir_.path(), train("run", {"--workers", "2", "--mode", "async", "--checkpoint-every", "0"}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto roles = process.roles("", 5);
+  ASSERT_EQ(roles.size(), 5U);
+  const auto workers = process.roles("worker0", 1);
+  ASSERT_EQ(workers.size(), 1U);
+  ::kill(workers[0], SIGSTOP);
+  process.signal(SIGINT);
+  ASSERT_TRUE(eventually(20, [&] {
+    return log("run", "chief").find("stopping: waiting for worker0") != std::string::npos;
+  }));
+  EXPECT_TRUE(alive(process.pid()));  // one is not enough
+  process.signal(SIGINT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  EXPECT_TRUE(names_in(path("run") / "checkpoints").empty());
+  EXPECT_FALSE(std::filesystem::exists(path("run") / "summary.json"));
+  for (const pid_t role : roles) EXPECT_FALSE(alive(role));
+}
+
+// What a worker has pushed to one server is waited for until the other has it, too.
+TEST_F(LongRun, CtrlCWaitsUntilAsynchronousServersAreEven) {
+  PacelineProcess process(dir_.path(), train("run", {"--workers", "2", "--servers", "2", "--mode",
+                                                     "async", "--checkpoint-every", "0"}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto servers = process.roles("server1", 1);
+  ASSERT_EQ(servers.size(), 1U);
+  ::kill(servers[0], SIGSTOP);
+  ASSERT_TRUE(eventually(10, [&] { return stopped(servers[0]); }));
+  process.signal(SIGINT);
+  ASSERT_TRUE(eventually(20, [&] {
+    return log("run", "chief").find("stopping: waiting for worker") != std::string::npos;
+  }));
+  ::kill(servers[0], SIGCONT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  EXPECT_THAT(log("run", "chief"), ::testing::Not(::testing::HasSubstr("cut short")));
+  const Result resumed = paceline({"train", "--resume", path("run").string(), "--quiet"});
+  ASSERT_EQ(resumed.code, 0) << resumed.output;
+  EXPECT_EQ(summary("run")["examples_total"], kExamples);
 }
 
 // Or it would look as if what was learned had been saved.
 TEST_F(LongRun, AServerThatDiesDuringCtrlCIsTold) {
-  PacelineProcess process(dir_.path(), train("run", {}));
-  ASSERT_TRUE(has_begun("run"));
+  PacelineProcess process(dir_.path(),
+                          train("run", {"--checkpoint-every", "1", "--deterministic"}));
+  ASSERT_TRUE(has_saved("run"));
   const auto chiefs = process.roles("chief", 1);
   const auto servers = process.roles("server0", 1);
   ASSERT_EQ(chiefs.size(), 1U);
@@ -199,6 +249,8 @@ TEST_F(LongRun, AServerThatDiesDuringCtrlCIsTold) {
   ::kill(chiefs[0], SIGCONT);
   EXPECT_EQ(process.wait(), 4) << process.output();
   EXPECT_THAT(process.output(), ::testing::HasSubstr("server0 is lost"));
+  resume("run");
+  expect_undisturbed("run");
 }
 
 TEST_F(LongRun, CtrlZPausesAllRolesAndTheRunGoesOnAfterwards) {
@@ -264,21 +316,25 @@ TEST_F(LongRun, ARunDirectoryIsTrainedInByOneProcessAtATime) {
 }
 
 TEST_F(LongRun, AStoppedServerCountsAsDeadAfterItsTimeout) {
-  PacelineProcess process(dir_.path(), train("run", {"--servers", "2", "--heartbeat", "50ms",
-                                                     "--member-timeout", "1s"}));
-  ASSERT_TRUE(has_begun("run"));
+  PacelineProcess process(
+      dir_.path(), train("run", {"--servers", "2", "--heartbeat", "50ms", "--member-timeout", "1s",
+                                 "--checkpoint-every", "1", "--deterministic"}));
+  ASSERT_TRUE(has_saved("run"));
   const auto servers = process.roles("server1", 1);
   ASSERT_EQ(servers.size(), 1U);
   ::kill(servers[0], SIGSTOP);
   EXPECT_NE(process.wait(), 0);
   EXPECT_NE(process.output().find("server1 is lost"), std::string::npos) << process.output();
   EXPECT_FALSE(alive(servers[0]));
+  resume("run");
+  expect_undisturbed("run");
 }
 
 TEST_F(LongRun, AServerThatMakesNoProgressUntilTheDeadlineIsNamed) {
   PacelineProcess process(
-      dir_.path(), train("run", {"--servers", "2", "--deadline", "2s", "--member-timeout", "50s"}));
-  ASSERT_TRUE(has_begun("run"));
+      dir_.path(), train("run", {"--servers", "2", "--deadline", "2s", "--member-timeout", "50s",
+                                 "--checkpoint-every", "1", "--deterministic"}));
+  ASSERT_TRUE(has_saved("run"));
   const auto servers = process.roles("server1", 1);
   ASSERT_EQ(servers.size(), 1U);
   ::kill(servers[0], SIGSTOP);
@@ -286,6 +342,48 @@ TEST_F(LongRun, AServerThatMakesNoProgressUntilTheDeadlineIsNamed) {
   EXPECT_THAT(process.output(),
               ::testing::ContainsRegex("server1 is lost: no progress for 2.*--deadline"));
   EXPECT_FALSE(alive(servers[0]));
+  resume("run");
+  expect_undisturbed("run");
+}
+
+// The thread that serves workers does something long: the chief hears of its server all the same.
+TEST_F(LongRun, AServerBeatsWhateverItsWorkTakes) {
+  PacelineProcess process(dir_.path(), train("run", {"--heartbeat", "50ms", "--member-timeout",
+                                                     "1s", "--deadline", "8s", "--deterministic"}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto servers = process.roles("server0", 1);
+  ASSERT_EQ(servers.size(), 1U);
+  {
+    const HeldThread serving(servers[0]);
+    // That is, for a quarter of the deadline: twice as long as silence may last.
+    ASSERT_TRUE(eventually(20, [&] {
+      return log("run", "chief").find("no step was completed for") != std::string::npos;
+    }));
+  }
+  EXPECT_EQ(process.wait(), 0) << process.output();
+  EXPECT_THAT(log("run", "chief"), ::testing::Not(::testing::HasSubstr("is lost")));
+  EXPECT_EQ(summary("run")["examples"], kExamples);
+  expect_undisturbed("run");
+}
+
+// It beats on, but does not get on.
+TEST_F(LongRun, AServerWhoseThreadHangsIsNamed) {
+  PacelineProcess process(
+      dir_.path(), train("run", {"--heartbeat", "50ms", "--member-timeout", "50s", "--deadline",
+                                 "2s", "--checkpoint-every", "1", "--deterministic"}));
+  ASSERT_TRUE(has_saved("run"));
+  const auto servers = process.roles("server0", 1);
+  ASSERT_EQ(servers.size(), 1U);
+  {
+    const HeldThread serving(servers[0]);
+    EXPECT_TRUE(eventually(20, [&] {
+      return log("run", "chief").find("server0 is lost: no progress for") != std::string::npos;
+    }));
+  }
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), ::testing::HasSubstr("while serving workers"));
+  resume("run");
+  expect_undisturbed("run");
 }
 
 // What a stranger sends to the chief of a run touches nothing but the stranger's connection.

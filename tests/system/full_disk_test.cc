@@ -68,7 +68,7 @@ TEST_F(FullDisk, ARunWhoseCheckpointsDoNotFitIsNotBegun) {
 
 // What was learned is not lost: it waits for room, and the run goes on to its end.
 TEST_F(FullDisk, ALocalRunWaitsForRoomAndGoesOn) {
-  start("8m", train("small/run", {"--exchange", "local", "--workers", "2"}));
+  start("8m", train("small/run", {"--exchange", "local", "--workers", "2", "--deterministic"}));
   ASSERT_TRUE(begun()) << process_->output();
   fill_disk();
   ASSERT_TRUE(says("make room")) << process_->output();
@@ -84,7 +84,11 @@ TEST_F(FullDisk, ALocalRunWaitsForRoomAndGoesOn) {
   for (const std::string& line : split(read_text(left / "metrics.jsonl"), '\n')) {
     EXPECT_TRUE(line.empty() || nlohmann::json::accept(line)) << line;
   }
+  std::filesystem::create_directories(path("left"));
+  std::filesystem::copy(left / "checkpoints", path("left") / "checkpoints",
+                        std::filesystem::copy_options::recursive);
   ::close(held);
+  expect_undisturbed("left");
 }
 
 TEST_F(FullDisk, AnInterruptGivesUpTheWaiting) {

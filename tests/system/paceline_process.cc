@@ -2,6 +2,7 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -101,6 +102,20 @@ Taken take_port() {
 
 std::uint16_t free_port() {
   return take_port().port;
+}
+
+HeldThread::HeldThread(pid_t thread) : thread_(thread) {
+  int status = 0;
+  if (::ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0 ||
+      ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0 ||
+      ::waitpid(thread, &status, __WALL) != thread || !WIFSTOPPED(status)) {
+    ADD_FAILURE() << "cannot hold thread " << thread;
+  }
+}
+
+HeldThread::~HeldThread() {
+  // One that was killed meanwhile must be taken note of, or its parent would not hear of it.
+  if (::ptrace(PTRACE_DETACH, thread_, nullptr, nullptr) != 0) ::waitpid(thread_, nullptr, __WALL);
 }
 
 // One letter, as in the manual page of proc; empty: there is no such process.

@@ -52,6 +52,19 @@ struct Taken {
 };
 Taken take_port();
 
+// While it lives, one thread of a process that the test has started stands still; the others go on.
+// The first thread has the number of its process.
+class HeldThread {
+ public:
+  explicit HeldThread(pid_t thread);
+  ~HeldThread();
+  HeldThread(const HeldThread&) = delete;
+  HeldThread& operator=(const HeldThread&) = delete;
+
+ private:
+  pid_t thread_;
+};
+
 bool alive(pid_t pid);
 bool stopped(pid_t pid);                 // by SIGSTOP
 bool is_pending(pid_t pid, int signal);  // was sent but not yet taken

@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <regex>
+#include <sstream>
 
 #include "checkpoint/checkpoint.h"
 #include "system/run_fixture.h"
@@ -21,9 +23,11 @@ using ::testing::Not;
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 constexpr const char* kManyTests = "1000000";
 constexpr const char* kLongEpoch = "500000";  // made up by every role before it begins
+constexpr const char* kLongTest = "300000";   // of 100 classes
 #else
 constexpr const char* kManyTests = "6000000";
 constexpr const char* kLongEpoch = "5000000";
+constexpr const char* kLongTest = "2000000";
 #endif
 
 class Progress : public LongRun, public ::testing::WithParamInterface<const char*> {
@@ -34,25 +38,44 @@ class Progress : public LongRun, public ::testing::WithParamInterface<const char
       return std::filesystem::exists(file) && read_text(file).find(words) != std::string::npos;
     });
   }
+  // In milliseconds, by the times at which the evaluator says that it has tested: so many are due
+  // that it begins with the next at once.
+  static double longest_test(const std::string& log) {
+    const std::regex tested("T(..):(..):([0-9.]+) .*: epoch [0-9]+: ");
+    double longest = 0;
+    std::optional<double> before;
+    std::istringstream lines(log);
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch at;
+      if (!std::regex_search(line, at, tested)) continue;
+      const double now =
+          1000 * (3600 * std::stod(at[1]) + 60 * std::stod(at[2]) + std::stod(at[3]));
+      if (before) longest = std::max(longest, now - *before);
+      before = now;
+    }
+    return longest;
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Exchanges, Progress, ::testing::Values("ps", "allreduce"));
 
 // So many epochs are untested that training must wait for their tests.
 TEST_P(Progress, TestsThatTakeLongerThanTheDeadlineHarmNobody) {
-  const Result result = paceline(
-      train("run", {"--exchange", GetParam(), "--epochs", "6", "--synthetic-width", "20",
-                    "--synthetic-examples", "100", "--synthetic-test-examples", kManyTests,
-                    "--deadline", "500ms", "--heartbeat", "50ms", "--checkpoint-every", "1"}));
+  const Result result =
+      paceline(train("run", {"--exchange", GetParam(), "--epochs", "6", "--synthetic-width", "20",
+                             "--synthetic-examples", "100", "--synthetic-test-examples", kLongTest,
+                             "--synthetic-classes", "100", "--deadline", "500ms", "--heartbeat",
+                             "50ms", "--checkpoint-every", "1"}));
   EXPECT_EQ(result.code, 0) << result.output;
   EXPECT_EQ(summary("run")["epochs"], 6);
+  EXPECT_GT(longest_test(log("run", "evaluator0")), 500) << "no test was longer than the deadline";
 }
 
 TEST_P(Progress, LosingAnyWorkerDuringTheLastTestHarmsNobody) {
   for (const std::string lost : {"worker0", "worker1"}) {
     const std::string name = "run-" + lost;
-    const Arguments arguments =
-        train(name, {"--exchange", GetParam(), "--workers", "2", "--epochs", "2",
-                     "--synthetic-test-examples", kManyTests, "--synthetic-width", "20"});
+    const Arguments arguments = train(name, {"--exchange", GetParam(), "--workers", "2", "--epochs",
+                                             "2", "--synthetic-test-examples", kManyTests,
+                                             "--synthetic-width", "20", "--optimizer", "sgd"});
     PacelineProcess process(dir_.path(), arguments);
     const auto workers = process.roles(lost, 1);
     ASSERT_EQ(workers.size(), 1U);
@@ -64,19 +87,22 @@ TEST_P(Progress, LosingAnyWorkerDuringTheLastTestHarmsNobody) {
     EXPECT_EQ(summary(name)["epochs"], 2);
     EXPECT_TRUE(summary(name)["test_accuracy"].is_number());
     EXPECT_EQ(CheckpointReader(find_checkpoint(path(name))).info().epoch, 2U);
+    expect_undisturbed(name, {"--epochs", "2", "--synthetic-width", "20", "--optimizer", "sgd"},
+                       kRounding);
   }
 }
 
 TEST_F(Progress, LosingAllWorkersDuringTheLastTestHarmsNobody) {
   PacelineProcess process(
       dir_.path(), train("run", {"--workers", "2", "--epochs", "2", "--synthetic-test-examples",
-                                 kManyTests, "--synthetic-width", "20"}));
+                                 kManyTests, "--synthetic-width", "20", "--deterministic"}));
   const auto workers = process.roles("worker", 2);
   ASSERT_EQ(workers.size(), 2U);
   ASSERT_TRUE(says("run", "chief", "epoch 2 is trained"));
   for (const pid_t worker : workers) ::kill(worker, SIGKILL);
   EXPECT_EQ(process.wait(), 0) << process.output();
   EXPECT_EQ(summary("run")["status"], "complete");
+  expect_undisturbed("run", {"--epochs", "2", "--synthetic-width", "20"});
 }
 
 // However long it takes a worker to finish what it has begun, here one that is stopped meanwhile:
@@ -162,18 +188,25 @@ TEST_F(StalledDisk, DoesNotStopTheChiefWhenAnotherWorkerKeepsTheVersions) {
 
 // What one epoch has learned is saved by a survivor, whoever is gone.
 TEST_F(Progress, ABrokenRingSavesWhatItHasLearned) {
+  const Arguments epoch = {"--epochs",    "1",  "--synthetic-examples", kLongEpoch,
+                           "--batch",     "10", "--synthetic-width",    "4",
+                           "--optimizer", "sgd"};
   for (const std::string lost : {"worker0", "worker1", "worker2"}) {
     const std::string name = "run-" + lost;
-    PacelineProcess process(
-        dir_.path(), train(name, {"--exchange", "allreduce", "--workers", "3", "--epochs", "1",
-                                  "--synthetic-examples", kLongEpoch, "--batch", "10",
-                                  "--synthetic-width", "4", "--checkpoint-every", "1"}));
+    Arguments arguments = train(name, epoch);
+    arguments.insert(arguments.end(),
+                     {"--exchange", "allreduce", "--workers", "3", "--checkpoint-every", "1"});
+    PacelineProcess process(dir_.path(), arguments);
     ASSERT_TRUE(has_begun(name));
     ::kill(process.roles(lost, 1)[0], SIGKILL);
     EXPECT_EQ(process.wait(), 4) << process.output();
     EXPECT_THAT(process.output(), HasSubstr(lost + " is lost"));
     EXPECT_THAT(process.output(), HasSubstr("Go on with: paceline train --resume"));
     EXPECT_GT(CheckpointReader(find_checkpoint(path(name))).info().version, 0U);
+    const Result resumed = paceline({"train", "--resume", path(name).string(), "--quiet",
+                                     "--exchange", "local", "--workers", "1"});
+    ASSERT_EQ(resumed.code, 0) << resumed.output;
+    expect_undisturbed(name, epoch, kRounding);
   }
 }
 

@@ -97,6 +97,27 @@ TEST_F(RowsRun, AKilledServerIsTheOnlyOneThatIsMissed) {
   }
 }
 
+TEST_F(RowsRun, WhatAKilledServerHadIsLearnedAgain) {
+  const Arguments sync = {"--mode", "sync", "--deterministic"};
+  Arguments arguments = clicks("run", sync);
+  arguments.insert(arguments.end(), {"--exchange", "ps", "--servers", "2", "--workers", "2",
+                                     "--epochs", "100000", "--checkpoint-every", "1"});
+  PacelineProcess process(dir_.path(), arguments);
+  ASSERT_TRUE(eventually(20, [&] {
+    const auto folder = path("run") / "checkpoints";
+    return std::filesystem::exists(folder) && names_in(folder).size() > 1;
+  })) << process.output();
+  ::kill(process.roles("server1", 1).at(0), SIGKILL);
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  const std::string epochs = std::to_string(learned_by(path("run")).version / 60 + 3);
+  const Result resumed =
+      paceline({"train", "--resume", path("run").string(), "--quiet", "--epochs", epochs});
+  ASSERT_EQ(resumed.code, 0) << resumed.output;
+  Arguments whole = clicks("whole", sync);
+  whole.insert(whole.end(), {"--workers", "1", "--epochs", epochs});
+  expect_undisturbed("run", whole);
+}
+
 TEST_F(RowsRun, IsTestedPredictedAndWrittenDown) {
   ASSERT_EQ(paceline(clicks("run", {})).code, 0);
   const Result tested = paceline({"evaluate", path("run").string(), "--json"});

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -53,15 +54,18 @@ class SyntheticRun : public ::testing::Test {
   TempDir dir_;
 };
 
-// Largest difference, relative to the largest parameter.
+// Largest difference, relative to the largest parameter; infinite where they cannot be compared.
 inline double difference(const std::vector<float>& a, const std::vector<float>& b) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  if (a.size() != b.size()) return kInfinity;
   double largest = 0;
   double most = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) return kInfinity;
     largest = std::max(largest, std::abs(static_cast<double>(a[i])));
     most = std::max(most, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
   }
-  return most / largest;
+  return most == 0 ? 0 : most / largest;
 }
 
 inline void SyntheticRun::expect_undisturbed(const std::string& name, const Arguments& undisturbed,
@@ -109,7 +113,7 @@ class LongRun : public SyntheticRun {
                           double tolerance = 0) const {
     Arguments arguments = {"--exchange", "local", "--workers", "1", "--deterministic"};
     arguments.insert(arguments.end(), more.begin(), more.end());
-    SyntheticRun::expect_undisturbed(name, train("undisturbed", arguments), tolerance);
+    SyntheticRun::expect_undisturbed(name, train("undisturbed-" + name, arguments), tolerance);
   }
   void resume(const std::string& name) const {
     const Result resumed = paceline({"train", "--resume", path(name).string(), "--quiet",
