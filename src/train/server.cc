@@ -176,10 +176,7 @@ class ServerRole {
     const RunConfig& config = role_.config;
     ShardOptions shard_options{config.optimizer, workload_.groups,     workload_.grid,
                                workload_.rules,  config.deterministic, false};
-    // Servers and chunks may be one step apart in sync mode only, elsewhere none goes back.
-    const bool apart =
-        options.servers > 1 || (options.chunks.size() > 1 && !options.rules.need_whole_step());
-    shard_options.keep_previous_state = apart && options.mode == Mode::kSync;
+    shard_options.keep_previous_state = options.may_go_back();
     shard_options.whole_tables = config.transfer == Transfer::kDense;
     auto shard =
         std::make_unique<Shard>(workload_.chunks, setup.index(), shard_options, workload_.schedule);

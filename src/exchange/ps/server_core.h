@@ -112,6 +112,14 @@ class ServerCore {
     std::uint64_t last_version = 0;     // the run's end: pinned
     std::size_t most_pins = kMostPins;  // sync: further progress waits for an UNPIN
     bool rows = false;                  // it holds a part of a table, as a single chunk
+    // Whether a run that ends may have to go back to the version before this server's, or before a
+    // chunk's of it. In sync mode chunks and servers apply an open step one by one, and a stop or a
+    // gradient that is not finite may come between; elsewhere nothing goes back. A single server
+    // that looks at the whole step first applies all of it at once.
+    bool may_go_back() const {
+      return mode == Mode::kSync &&
+             (servers > 1 || (chunks.size() > 1 && !rules.need_whole_step()));
+    }
   };
   explicit ServerCore(const Options& options);
 

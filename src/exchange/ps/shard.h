@@ -35,8 +35,15 @@ struct ShardOptions {
   Grid grid;
   StepRules rules;
   bool deterministic = false;
-  // So that the version before can be saved whole. Without it the state is updated in place
-  // unless someone holds it.
+  // So that the version before can be saved whole, where a run that ends may have to go back to it
+  // (ServerCore::Options::may_go_back()): parameters of one version with the state of the next
+  // would not go on like a run that was not stopped. Whether a step is complete everywhere is known
+  // only when the next one is pushed, after it was applied; no update can be undone exactly, since
+  // floats round; and to keep the gradient instead and compute the state later takes as much memory
+  // for one state vector, and more time. So the state goes to a second buffer at every step: as
+  // much memory again as the state has, and, of 25 million floats in memory, a step that is applied
+  // in 16 ms takes 23 ms with Adam, and 14 ms becomes 17 ms with momentum. Without it the state is
+  // updated in place unless someone holds it.
   bool keep_previous_state = false;
   bool whole_tables = false;  // all blocks travel, changed or not
 };

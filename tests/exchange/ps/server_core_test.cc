@@ -111,6 +111,43 @@ TEST(SyncServer, KeepsTheVersionBefore) {
   EXPECT_THAT(server.pull(1, 0, 0), ElementsAre("1 <- GONE 0 step 0"));
 }
 
+// Then its driver keeps the optimizer's state of the version before, which costs memory.
+TEST(SyncServer, KnowsWhetherARunThatEndsMayGoBack) {
+  ServerCore::Options alone = ScriptedServer::options({0});
+  EXPECT_FALSE(alone.may_go_back());
+  ServerCore::Options one_of_two = alone;
+  one_of_two.servers = 2;
+  EXPECT_TRUE(one_of_two.may_go_back());
+  ServerCore::Options by_chunks = ScriptedServer::options({0, 1});
+  EXPECT_TRUE(by_chunks.may_go_back());
+  by_chunks.rules.clip = 1;  // looks at the whole step
+  EXPECT_FALSE(by_chunks.may_go_back());
+  by_chunks.servers = 2;
+  EXPECT_TRUE(by_chunks.may_go_back());
+  by_chunks.mode = Mode::kAsync;
+  EXPECT_FALSE(by_chunks.may_go_back());
+}
+
+// Of a step that is applied to one chunk and not to the other, only the version before is whole:
+// the state of either is read with it.
+TEST(SyncServer, AnswersWithTheStateOfTheVersionItGoesBackTo) {
+  ScriptedServer server(ScriptedServer::options({0, 1}));
+  server.push(1, 0, 0, {0, 4});
+  server.core.stop();
+  EXPECT_EQ(server.core.version(), 0U);
+  for (const std::uint32_t chunk : {0, 1}) {
+    wire::Pull pull;
+    pull.set_chunk(chunk);
+    pull.set_state(true);
+    const auto& actions = server.core.pull(7, 0, pull);
+    ASSERT_EQ(actions.size(), 1U);
+    const auto* send = std::get_if<SendParams>(&actions.front());
+    ASSERT_NE(send, nullptr) << "chunk " << chunk;
+    EXPECT_EQ(send->version, 0U);
+    EXPECT_TRUE(send->state);
+  }
+}
+
 TEST(SyncServer, HasNothingFromBeforeItsStart) {
   ServerCore::Options options = ScriptedServer::options();
   options.version = 7;
