@@ -76,15 +76,15 @@ void limit_rate(const std::string& netns, const std::string& device, double bits
   call_in(netns, fmt::format("tc qdisc add dev {} root handle 1: htb default 1", device));
   call_in(netns, fmt::format("tc class add dev {} parent 1: classid 1:1 htb rate {:.0f}bit "
                              "burst {} cburst {} quantum 60000",
-                             device, bits_per_second, kLinkBurst, kLinkBurst));
+                             device, bits_per_second, link_burst(bits_per_second),
+                             link_burst(bits_per_second)));
   call_in(netns, fmt::format("tc qdisc add dev {} parent 1:1 bfifo limit {:.0f}", device, queue));
 }
 
-// TCP hands over up to 64 KB as one packet, which no bucket holds back in part. On faster links
-// that is over before a timer could end, and half of the size would cost a third of the rate.
+// TCP hands over up to 64 KB as one packet, or more where the system allows it, and no bucket holds
+// back a part of one.
 void keep_packets_small(const std::string& netns, double bits_per_second) {
-  if (bits_per_second > 1e9) return;
-  call_in(netns, fmt::format("ip link set dev eth0 gso_max_size {}", kLinkBurst));
+  call_in(netns, fmt::format("ip link set dev eth0 gso_max_size {}", link_burst(bits_per_second)));
 }
 
 // Of the route: a namespace may choose the default of its sockets only among those that the

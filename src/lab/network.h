@@ -18,8 +18,12 @@ struct NetworkOptions {
   bool one_core_each = true;  // host i on core i
 };
 
-// How much may leave an end of a link at once, however long it was idle.
-inline constexpr std::uint64_t kLinkBurst = std::uint64_t{32} * 1024;
+// How much may leave an end of a link at once, however long it was idle: bytes. A packet is no
+// larger either. Links above 1 Gbit/s allow 64 KB, which take at most half a millisecond: smaller
+// packets would cost a third of the rate.
+constexpr std::uint64_t link_burst(double bits_per_second) {
+  return std::uint64_t{1024} * (bits_per_second > 1e9 ? 64 : 32);
+}
 
 class EmulatedNetwork {
  public:
