@@ -2,6 +2,8 @@
 # CMakePresets.json) and by the scripts in tools/.
 
 JOBS ?= $(shell nproc)
+# Most of the time tests wait for something: there may be more of them than cores.
+TEST_JOBS ?= $(shell echo $$((2 * $$(nproc))))
 SECONDS_EACH ?= 60
 # One build at a time in build/release, where the launcher script builds, too.
 LOCKED = mkdir -p build/release && flock --close build/release/launcher-lock
@@ -20,7 +22,7 @@ SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build build-asan build-tsan test test-asan test-tsan test-fuzz fuzz check format tidy tidy-changed \
+.PHONY: help build build-asan build-fuzz build-tsan test test-asan test-tsan test-fuzz fuzz check format tidy tidy-changed \
   clean packages all-packages
 .NOTPARALLEL:
 
@@ -32,7 +34,7 @@ build: all-packages ## build everything, optimized, into build/release
 	  cmake --build build/release -j $(JOBS)'
 
 test: check build ## checks and all tests; without root, those that need it are left out
-	tools/run_tests build/release -j $(JOBS)
+	tools/run_tests build/release -j $(TEST_JOBS)
 
 build-asan: packages
 	cmake --preset asan -B $(ASAN) $(CMAKE_OPTIONS)
@@ -43,22 +45,22 @@ build-tsan: packages
 	cmake --build build/tsan -j $(JOBS)
 
 test-asan: build-asan ## all tests under the address and undefined-behaviour sanitizers
-	tools/run_tests $(ASAN) $(if $(PART),--part $(PART)) -j $(JOBS)
+	tools/run_tests $(ASAN) $(if $(PART),--part $(PART)) -j $(TEST_JOBS)
 
 test-tsan: build-tsan ## all tests under the thread sanitizer
-	tools/run_tests build/tsan $(if $(PART),--part $(PART)) -j $(JOBS)
+	tools/run_tests build/tsan $(if $(PART),--part $(PART)) -j $(TEST_JOBS)
 
-test-fuzz: packages ## all fuzzers: the cases that are kept, then a fixed number of new ones
-	cmake --preset fuzz
-	cmake --build build/fuzz --target fuzzers -j $(JOBS)
-	ctest --test-dir build/fuzz --output-on-failure -j $(JOBS)
+build-fuzz: packages
+	cmake --preset asan -B $(ASAN) $(CMAKE_OPTIONS)
+	cmake --build $(ASAN) --target fuzzers -j $(JOBS)
 
-fuzz: packages ## all fuzzers, for SECONDS_EACH [60] each; what fails is left in build/fuzz
-	cmake --preset fuzz
-	cmake --build build/fuzz --target fuzzers -j $(JOBS)
-	cd build/fuzz && for program in tests/fuzz/*_fuzzer; do \
+test-fuzz: build-fuzz ## all fuzzers: the cases that are kept, then a fixed number of new ones
+	ctest --test-dir $(ASAN) -R '^fuzz/' --output-on-failure -j $(JOBS)
+
+fuzz: build-fuzz ## all fuzzers, for SECONDS_EACH [60] each; what fails is left in build/asan
+	cd $(ASAN) && for program in tests/fuzz/*_fuzzer; do \
 	  name=$$(basename $$program _fuzzer); \
-	  ../../tools/fuzz $$program ../../tests/fuzz/$$name -max_total_time=$(SECONDS_EACH) || exit 1; \
+	  $(CURDIR)/tools/fuzz $$program $(CURDIR)/tests/fuzz/$$name -max_total_time=$(SECONDS_EACH) || exit 1; \
 	done
 
 check: packages ## layers of the source tree, paths in the documentation, formatting

@@ -11,5 +11,9 @@ if(PACELINE_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PACELINE_ROOT} CCACHE_NOHASHDIR=1
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
     ${PACELINE_CCACHE})
-  add_compile_options(-fpch-preprocess)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
+  else()
+    add_compile_options(-fpch-preprocess)
+  endif()
 endif()

@@ -3,10 +3,8 @@ include(GoogleTest)
 
 add_library(paceline_test_flags INTERFACE)
 target_link_libraries(paceline_test_flags INTERFACE paceline_flags GTest::gmock GTest::gtest_main)
-if(PACELINE_SANITIZE)
-  # Half the time to compile; the code under test keeps its optimization.
-  target_compile_options(paceline_test_flags INTERFACE -O0)
-endif()
+# Half the time to compile; the code under test keeps its optimization.
+target_compile_options(paceline_test_flags INTERFACE -O0)
 
 add_library(paceline_test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/common_headers.cc)
 target_link_libraries(paceline_test_headers

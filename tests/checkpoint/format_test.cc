@@ -118,7 +118,8 @@ TEST(CheckpointHead, WithNumbersThatCannotBeIsDamaged) {
       {"{", "["},
   };
   for (const auto& [from, to] : changes) {
-    EXPECT_THAT(data_error_of([&] { decode(head_with(replaced(header, from, to))); }),
+    const std::string changed = replaced(header, from, to);
+    EXPECT_THAT(data_error_of([&] { decode(head_with(changed)); }),
                 AllOf(HasSubstr("some.ckpt is damaged"), HasSubstr("header makes no sense")))
         << to;
   }

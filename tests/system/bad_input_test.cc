@@ -51,8 +51,9 @@ TEST_F(Train, ADivergedRunGoesOnFromTheCheckpointBefore) {
       {"async", {"--mode", "async"}},
       {"local", {"--exchange", "local"}},
       {"allreduce", {"--exchange", "allreduce"}}};
-  for (const auto& [exchange, more] : ways) {
-    Arguments first = more;
+  for (const auto& way : ways) {
+    const std::string& exchange = way.first;
+    Arguments first = way.second;
     first.insert(first.end(), {"--epochs", "1"});
     run(exchange, first);
     const auto go_on = [&](const std::string& rate) {

@@ -100,14 +100,13 @@ TEST(ServerReaders, AClientKeepsItsIncarnation) {
   };
   Silent client;
   Forward forward;
-  auto [left, right] =
-      connect_in_memory({&loop, &client, "server"}, {&loop, &forward, "client"}, {});
-  forward.to = server.accept(std::move(right));
+  auto links = connect_in_memory({&loop, &client, "server"}, {&loop, &forward, "client"}, {});
+  forward.to = server.accept(std::move(links.second));
   const auto say = [&](std::uint16_t type, std::uint32_t incarnation, const std::string& meta) {
     FrameHeader header;
     header.type = type;
     header.incarnation = incarnation;
-    left->send(header, meta);
+    links.first->send(header, meta);
   };
   say(kHelloType, 0, encode_hello({"worker", "digest"}));
   say(wire::PULL, 7, pull_of(0, 1).SerializeAsString());
