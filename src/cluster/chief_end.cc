@@ -38,6 +38,7 @@ void ChiefCore::end_early(const Error& failure) {
 
 wire::Stop ChiefCore::stop_message() const {
   wire::Stop stop;
+  stop.set_early(stopping_ || failure_);
   if (failure_) *stop.mutable_failure() = failure_of(*failure_);
   return stop;
 }

@@ -179,7 +179,8 @@ void get_and_store(const KnownSet& set, const fs::path& home, ScratchFolder& scr
 }  // namespace
 
 bool is_complete(const KnownSet& set, const fs::path& folder) {
-  if (!fs::is_regular_file(folder / kSums) || read_text(folder / kSums) != sums_of(set)) return false;
+  if (!fs::is_regular_file(folder / kSums) || read_text(folder / kSums) != sums_of(set))
+    return false;
   return std::all_of(set.files.begin(), set.files.end(), [&](const DataFile& file) {
     std::error_code error;
     return fs::file_size(folder / file.name, error) == file.bytes && !error;

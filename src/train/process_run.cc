@@ -152,7 +152,7 @@ class ProcessRun {
 
   void report_end() {
     // It had ended by itself when a thread of it still hung in the kernel: then its words count.
-    silent_chief_ = silent_chief_ && WIFSIGNALED(chief_status_);
+    silent_chief_ = silent_chief_ && WIFSIGNALED(chief_->finished->status);
     if (silent_chief_ && asked_ == 0) {
       throw CommError("the chief did not answer {} for {} and was ended",
                       others_ ? "the other roles" : "its launcher",

@@ -65,8 +65,8 @@ class WorkerRole {
                               type == wire::LEASE || type == wire::STOP;
     const std::lock_guard lock(mutex_);
     if (type == wire::GOODBYE && client_) client_->dismiss();
-    // At the end of the run there is no reason to give, and each tests what it holds.
-    if (type == wire::STOP && !parsed<wire::Stop>(meta).reason().empty()) stopped_ = true;
+    // At the end of the run each tests what it holds.
+    if (type == wire::STOP && parsed<wire::Stop>(meta).early()) stopped_ = true;
     if (!for_exchange) return false;
     if (client_) {
       client_->told(type, meta);

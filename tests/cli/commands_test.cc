@@ -1,7 +1,5 @@
-#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -17,7 +15,6 @@
 #include "config/testing.h"
 #include "data/known_sets.h"
 #include "data/sparse/read_rows.h"
-#include "session/failure.h"
 
 namespace paceline {
 namespace {
@@ -392,23 +389,6 @@ TEST_F(Commands, BenchAndRoleReachTheirActions) {
   const std::string file = folder_.write("config.toml", config_toml(RunConfig{})).string();
   output_of({"role", "chief", "--config", file, "--name", "chief"});
   EXPECT_EQ(ran, "chief");
-}
-
-TEST_F(Commands, ARoleTellsWhoStartedItWhyItFails) {
-  const auto told = [&](const std::string& config) {
-    const auto file = folder_.path() / "failure";
-    const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    EXPECT_THROW(output_of({"role", "chief", "--config", config, "--name", "chief", "--failure-fd",
-                            std::to_string(fd)}),
-                 Error);
-    ::close(fd);
-    const auto failure = read_failure_line(read_text(file));
-    return failure ? std::string(failure->what()) : "nothing";
-  };
-  actions_.role = [](const RoleOptions&) { throw CommError(Error("it was closed"), "it is lost"); };
-  const std::string file = folder_.write("config.toml", config_toml(RunConfig{})).string();
-  EXPECT_EQ(told(file), "it is lost: it was closed");
-  EXPECT_THAT(told((folder_.path() / "none.toml").string()), HasSubstr("none.toml"));
 }
 
 }  // namespace

@@ -47,13 +47,13 @@ std::string outcome_of(const std::string& role, wire::Type type) {
   events.closed = [&](MemberLine&, const Error& cause) { outcome = cause.what(); };
   Listening member;
   Forward forward;
-  auto [left, right] = connect_in_memory({&loop, &member, "chief"}, {&loop, &forward, "it"}, {});
-  MemberLine line(std::move(right), "digest", events);
+  auto links = connect_in_memory({&loop, &member, "chief"}, {&loop, &forward, "it"}, {});
+  MemberLine line(std::move(links.second), "digest", events);
   forward.to = &line;
   const auto say = [&](std::uint16_t type_of, const std::string& meta) {
     FrameHeader header;
     header.type = type_of;
-    left->send(header, meta);
+    links.first->send(header, meta);
   };
   wire::Register who;
   who.set_role(role);
@@ -117,20 +117,20 @@ TEST(MemberLine, LetsGoOfItsLinkWhenTheMemberIsGoneAndKeepsItsFigures) {
   Loop loop;
   bool closed = false;
   MemberLine::Events events;
-  events.closed = [&](MemberLine& line, const std::string&) {
+  events.closed = [&](MemberLine& line, const Error&) {
     EXPECT_EQ(line.peer(), "it");
     closed = true;
   };
   Listening member;
   Forward forward;
-  auto [left, right] = connect_in_memory({&loop, &member, "chief"}, {&loop, &forward, "it"}, {});
-  const std::weak_ptr<Link> link = right;
-  MemberLine line(std::move(right), "digest", events);
+  auto links = connect_in_memory({&loop, &member, "chief"}, {&loop, &forward, "it"}, {});
+  const std::weak_ptr<Link> link = links.second;
+  MemberLine line(std::move(links.second), "digest", events);
   forward.to = &line;
   FrameHeader hello;
   hello.type = kHelloType;
-  left->send(hello, encode_hello({"worker", "digest"}));
-  left->close("gone", true);
+  links.first->send(hello, encode_hello({"worker", "digest"}));
+  links.first->close("gone", true);
   ASSERT_TRUE(loop.run_until([&] { return closed; }, Clock::now() + std::chrono::seconds(20)));
   loop.poll();
   EXPECT_TRUE(link.expired());

@@ -58,7 +58,7 @@ class SaverTest : public ::testing::Test {
     saver_ = std::make_unique<Saver>(
         config_, workload_->chunks, PsAddress{{at}, {kRun, "digest", "chief", "chief"}, 0},
         [this](std::uint64_t version, const std::optional<Saver::Failure>& failure) {
-          told_.set_value(failure ? failure->reason : std::to_string(version));
+          told_.set_value(failure ? std::string(failure->error.what()) : std::to_string(version));
         });
     saver_->save(checkpoint_info(config_, *workload_, kVersion));
   }

@@ -13,8 +13,8 @@ namespace paceline {
 
 std::string read_text(const std::filesystem::path& path);
 
-// A descriptor of a regular file, for reading; the caller closes it. Anything else is refused with a
-// sentence: a pipe would be waited for without a word, until someone fills it.
+// A descriptor of a regular file, for reading; the caller closes it. Anything else is refused with
+// a sentence: a pipe would be waited for without a word, until someone fills it.
 int open_regular_file(const std::filesystem::path& path);
 
 // What a write to `path` ends in: through symbolic links the file that they lead to.
