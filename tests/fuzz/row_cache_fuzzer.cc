@@ -1,13 +1,18 @@
 // Any bytes as a cache of rows, and as the text that says what one was made of: a DataError, or as
-// many rows as it says, each of which lies in the file.
+// many rows as it says, each of which lies in the file, and keys that a table has, whichever way
+// they are read.
 #include <xxhash.h>
 
+#include <algorithm>
 #include <cstring>
+#include <memory>
 #include <numeric>
+#include <vector>
 
 #include "base/error.h"
 #include "data/sparse/row_cache.h"
 #include "data/sparse/row_origin.h"
+#include "data/sparse/rows_dataset.h"
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
@@ -21,14 +26,35 @@ void check_row(const std::uint32_t* words) {
   sum = std::accumulate(words, words + row_words(row.keys.size(), row.values.size()), sum);
 }
 
+// The first rows as training reads them: all keys are within a table of 2^bits rows and one more,
+// or places among those that are touched.
+void check_keys(const std::shared_ptr<const RowCache>& cache) {
+  constexpr std::uint64_t kMost = 300;  // of two blocks
+  std::vector<std::uint64_t> examples(std::min(cache->info().rows, kMost));
+  std::iota(examples.begin(), examples.end(), 0);
+  const Key largest = Key{1} << cache->info().bits;
+  for (const RowKeys kind : {RowKeys::kThemselves, RowKeys::kPlaces}) {
+    Batch batch;
+    make_rows_dataset(cache, 0, "fuzzed", kind)->read(examples, batch);
+    require(std::ranges::is_sorted(batch.touched, std::less_equal<>()));
+    require(batch.touched.empty() || batch.touched.back() <= largest);
+    for (const std::uint8_t* row : batch.rows) {
+      for (const Key key : row_at(reinterpret_cast<const std::uint32_t*>(row)).keys) {
+        require(kind == RowKeys::kThemselves ? key <= largest : key < batch.touched.size());
+      }
+    }
+  }
+}
+
 void run(FuzzBytes bytes) {
   const BytesFile file(bytes);
   accepts<DataError>([&] {
-    const RowCache cache(file.path());
+    const auto cache = std::make_shared<const RowCache>(file.path());
     require(begins_as_row_cache(file.path()));
-    require(cache.info().rows <= bytes.size());
-    for (std::uint64_t i = 0; i < cache.info().rows; ++i) check_row(cache.row(i));
-    parse_origin(cache.info().source);
+    require(cache->info().rows <= bytes.size());
+    for (std::uint64_t i = 0; i < cache->info().rows; ++i) check_row(cache->row(i));
+    check_keys(cache);
+    parse_origin(cache->info().source);
   });
   parse_origin(as_text(bytes));
 }

@@ -241,12 +241,12 @@ void expect_survived(const RowCache& cache, const fs::path& path) {
 
 // Nothing when there is none that can be used.
 std::shared_ptr<const RowCache> find_cache(const fs::path& path, const std::string& origin,
-                                           const RowNews& news) {
+                                           std::uint32_t bits, const RowNews& news) {
   std::error_code error;
   if (!fs::exists(path, error)) return nullptr;
   try {
     auto cache = std::make_shared<const RowCache>(path);
-    if (cache->info().source != origin) return nullptr;
+    if (cache->info().source != origin || cache->info().bits != bits) return nullptr;
     expect_survived(*cache, path);
     return cache;
   } catch (const DataError& unusable) {
@@ -279,7 +279,7 @@ std::shared_ptr<const RowCache> open_rows(const RowSource& source, Split split,
   const RowFormatOptions format = settled(source, files);
   const std::string made_of = origin_of(files, format, source.test_share);
   const fs::path path = cache_path(source, split);
-  if (auto cache = find_cache(path, made_of, news)) {
+  if (auto cache = find_cache(path, made_of, format.bits, news)) {
     if (cache->info().bad_lines > source.most_bad) {
       throw DataError("{}: {} lines could not be parsed as {}, and --max-bad is {}", source.files,
                       format_count(cache->info().bad_lines), name_of(format.format),

@@ -167,8 +167,27 @@ bool begins_as_row_cache(const fs::path& path) {
 
 namespace {
 
-// Whether the first rows of a block lie in it. 64 bits cannot overflow with lengths of 32.
-bool holds_rows(std::span<const std::uint32_t> block, std::uint64_t rows) {
+// The largest key of each kind that rows may have.
+struct KeyBounds {
+  Key feature;  // the constant, which is behind all others
+  Key hot;      // none that is hot: the largest that is not
+
+  // Whether all are within: the largest of all, and the largest of those that are not hot, which
+  // are negative as signed numbers. Without a branch in the loop, so that it is done in vectors.
+  bool hold(std::span<const Key> keys) const {
+    Key any = 0;
+    std::int32_t plain = 0;
+    for (const Key key : keys) {
+      any = std::max(any, key);
+      plain = std::max(plain, static_cast<std::int32_t>(key));
+    }
+    return any <= hot && static_cast<Key>(plain) <= feature;
+  }
+};
+
+// Whether the first rows of a block lie in it, with keys that there are. 64 bits cannot overflow
+// with lengths of 32.
+bool holds_rows(std::span<const std::uint32_t> block, std::uint64_t rows, const KeyBounds& bounds) {
   if (block.size() < kRowsPerBlock) return false;
   for (std::uint64_t i = 0; i < rows; ++i) {
     const std::uint64_t start = block[i];
@@ -176,6 +195,7 @@ bool holds_rows(std::span<const std::uint32_t> block, std::uint64_t rows) {
     const std::uint64_t keys = block[start + 1];
     const std::uint64_t values = block[start + 2];
     if (values > keys || start + row_words(keys, values) > block.size()) return false;
+    if (!bounds.hold(block.subspan(start + kRowHead, keys))) return false;
   }
   return true;
 }
@@ -236,6 +256,10 @@ RowCache::RowCache(const fs::path& path) : path_(path), file_(path) {
       (info_.rows + kRowsPerBlock - 1) / kRowsPerBlock != blocks_.size()) {
     fail("it has not as many blocks as its rows need");
   }
+  if (info_.bits < 1 || info_.bits > kMostBits) fail("no key has as many bits as it says");
+  for (const Key key : hot_) {
+    if (key > Key{1} << info_.bits) fail("a hot key has more bits than it says");
+  }
   verified_ = std::vector<std::atomic<bool>>(blocks_.size());
 }
 
@@ -250,8 +274,9 @@ void RowCache::verify(std::uint64_t block) const {
     fail(fmt::format("block {} does not match its checksum", block));
   }
   const std::uint64_t rows = std::min(kRowsPerBlock, info_.rows - block * kRowsPerBlock);
-  if (!holds_rows({entry.words, entry.bytes / sizeof(std::uint32_t)}, rows)) {
-    fail(fmt::format("block {} has rows that do not lie in it", block));
+  const KeyBounds bounds{Key{1} << info_.bits, kHotBit - 1 + static_cast<Key>(hot_.size())};
+  if (!holds_rows({entry.words, entry.bytes / sizeof(std::uint32_t)}, rows, bounds)) {
+    fail(fmt::format("block {} has rows that do not lie in it, or keys that there are not", block));
   }
   verified_[block].store(true, std::memory_order_relaxed);
 }

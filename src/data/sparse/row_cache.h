@@ -65,8 +65,9 @@ class RowCache {
 
   void verify_all() const;  // every block; throws DataError
 
-  // Its words. The first time that a block is used its checksum is verified; throws DataError
-  // when it is wrong.
+  // Its words. The first time that a block is used its checksum is verified, and that its rows lie
+  // in it, and their keys in the list of hot keys or within 2^bits; throws DataError when it is
+  // not so. Whoever uses the keys need not look again.
   const std::uint32_t* row(std::uint64_t number) const {
     const std::uint64_t block = number / kRowsPerBlock;
     if (!verified_[block].load(std::memory_order_relaxed)) verify(block);
