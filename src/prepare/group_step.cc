@@ -149,22 +149,24 @@ nlohmann::json to_json(const GroupReport& report) {
 }
 
 GroupReport group_report(const nlohmann::json& json) {
-  GroupReport report;
-  json.at("texts").get_to(report.texts);
-  json.at("duplicates").get_to(report.duplicates);
-  json.at("undecided").get_to(report.undecided);
-  json.at("empty").get_to(report.empty);
-  json.at("labels").get_to(report.labels);
-  json.at("lengths").get_to(report.lengths);
-  json.at("words").get_to(report.words);
-  json.at("cut").get_to(report.cut);
-  for (const nlohmann::json& segment : json.at("segments")) {
-    SegmentSize size;
-    segment.at(0).get_to(size.rows);
-    segment.at(1).get_to(size.words);
-    report.segments.push_back(size);
-  }
-  return report;
+  return from_report([&] {
+    GroupReport report;
+    json.at("texts").get_to(report.texts);
+    json.at("duplicates").get_to(report.duplicates);
+    json.at("undecided").get_to(report.undecided);
+    json.at("empty").get_to(report.empty);
+    json.at("labels").get_to(report.labels);
+    json.at("lengths").get_to(report.lengths);
+    json.at("words").get_to(report.words);
+    json.at("cut").get_to(report.cut);
+    for (const nlohmann::json& segment : json.at("segments")) {
+      SegmentSize size;
+      segment.at(0).get_to(size.rows);
+      segment.at(1).get_to(size.words);
+      report.segments.push_back(size);
+    }
+    return report;
+  });
 }
 
 fs::path segment_name(const fs::path& task_name, std::size_t number) {

@@ -177,12 +177,14 @@ nlohmann::json to_json(const NumberReport& report) {
 }
 
 NumberReport number_report(const nlohmann::json& json) {
-  NumberReport report;
-  json.at("sum").at(0).get_to(report.sum.low);
-  json.at("sum").at(1).get_to(report.sum.high);
-  json.at("words").get_to(report.words);
-  json.at("unknown").get_to(report.unknown);
-  return report;
+  return from_report([&] {
+    NumberReport report;
+    json.at("sum").at(0).get_to(report.sum.low);
+    json.at("sum").at(1).get_to(report.sum.high);
+    json.at("words").get_to(report.words);
+    json.at("unknown").get_to(report.unknown);
+    return report;
+  });
 }
 
 NumberReport number_rows(const NumberTask& task, const PrepareSettings& settings) {
@@ -215,7 +217,7 @@ NumberedRows read_numbered(const fs::path& path) {
   NumberedRows rows;
   if (!sizes.empty()) rows.labels = take(sizes[0]);
   for (std::size_t i = 1; i < sizes.size(); ++i) rows.ids.push_back(take(sizes[i]));
-  if (sizes.empty() || checksum_of(rows) != checksum) {
+  if (sizes.empty() || at != bytes.size() || checksum_of(rows) != checksum) {
     throw DataError("{} is damaged: begin anew with --fresh", path.string());
   }
   return rows;

@@ -82,7 +82,9 @@ std::vector<fs::path> share_runs(const PrepareContext& context, std::vector<fs::
       return {};
     });
   }
-  for (const Json& path : received) runs.emplace_back(path.get<std::string>());
+  for (auto& path : from_report([&] { return received.get<std::vector<std::string>>(); })) {
+    runs.emplace_back(std::move(path));
+  }
   return runs;
 }
 

@@ -26,13 +26,15 @@ nlohmann::json to_json(const ReadReport& report) {
 }
 
 ReadReport read_report(const nlohmann::json& json) {
-  ReadReport report;
-  json.at("rows").get_to(report.rows);
-  json.at("rejected").get_to(report.rejected);
-  json.at("replaced_bytes").get_to(report.replaced_bytes);
-  json.at("runs").get_to(report.runs);
-  json.at("bytes").get_to(report.bytes);
-  return report;
+  return from_report([&] {
+    ReadReport report;
+    json.at("rows").get_to(report.rows);
+    json.at("rejected").get_to(report.rejected);
+    json.at("replaced_bytes").get_to(report.replaced_bytes);
+    json.at("runs").get_to(report.runs);
+    json.at("bytes").get_to(report.bytes);
+    return report;
+  });
 }
 
 std::filesystem::path run_path(const std::filesystem::path& name, std::uint64_t number) {

@@ -1,14 +1,20 @@
 #include "prepare/tasks.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-#include <vector>
+#include <xxhash.h>
 
-#include "base/error.h"
+#include <algorithm>
+
 #include "base/file/file.h"
 #include "base/threads.h"
 
 namespace paceline {
+namespace {
+
+std::string checksum_line(const std::string& report) {
+  return fmt::format("{:016x}\n", XXH3_64bits(report.data(), report.size()));
+}
+
+}  // namespace
 
 void throw_if_stopped(const StopFlag& stop) {
   if (stop.load(std::memory_order_relaxed)) throw Interrupted("stopped");
@@ -54,14 +60,24 @@ std::vector<nlohmann::json> finish_tasks(const Tasks& tasks, unsigned threads,
 nlohmann::json read_done(const std::filesystem::path& path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) return nullptr;
-  nlohmann::json report = nlohmann::json::parse(read_text(path), nullptr, false);
+  const std::string text = read_text(path);
+  const std::size_t end = text.find('\n');  // JSON has none
+  if (end == std::string::npos || text.substr(end + 1) != checksum_line(text.substr(0, end))) {
+    return nullptr;
+  }
+  nlohmann::json report = nlohmann::json::parse(text.substr(0, end), nullptr, false);
   return report.is_discarded() ? nlohmann::json() : report;
 }
 
 void write_done(const std::filesystem::path& path, const nlohmann::json& report) {
   AtomicFile file(path);
-  file.write(std::string_view(report.dump()));
+  file.write(std::string_view(sealed(report)));
   file.commit(AtomicFile::Durable::kLater);
+}
+
+std::string sealed(const nlohmann::json& report) {
+  const std::string line = report.dump();
+  return line + "\n" + checksum_line(line);
 }
 
 }  // namespace paceline

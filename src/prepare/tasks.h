@@ -8,9 +8,11 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
+
+#include "base/error.h"
 
 namespace paceline {
 
@@ -24,9 +26,24 @@ void throw_if_stopped(const StopFlag& stop);  // Interrupted
 void run_tasks(std::size_t count, unsigned threads, const StopFlag& stop,
                const std::function<void(std::size_t task)>& work);
 
-// What a task wrote at its end; null: it has not come to its end.
+// What a task wrote at its end; null: it has not come to its end, or the power has failed before
+// all of it was on the disk.
 nlohmann::json read_done(const std::filesystem::path& path);
 void write_done(const std::filesystem::path& path, const nlohmann::json& report);
+
+// A report as its file has it: a line of JSON, and a line with its checksum.
+std::string sealed(const nlohmann::json& report);
+
+// What `read` takes from a report. Throws DataError when that has other fields.
+template <typename Read>
+auto from_report(const Read& read) {
+  try {
+    return read();
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError("a report of an earlier run makes no sense ({}): begin anew with --fresh",
+                    error.what());
+  }
+}
 
 struct Tasks {
   std::size_t count = 0;

@@ -44,7 +44,10 @@ WordResult word_stage(const PrepareContext& context, const GroupResult& grouped)
   Json kept = read_done(end);
   const auto everyone = do_together(context.fleet, [&]() -> Json { return !kept.is_null(); });
   if (std::ranges::find(everyone, Json(false)) == everyone.end()) {
-    return {kept["words"].get<std::vector<std::string>>(), kept["different"]};
+    return from_report([&] {
+      return WordResult{kept.at("words").get<std::vector<std::string>>(),
+                        kept.at("different").get<std::uint64_t>()};
+    });
   }
   std::vector<fs::path> lists;
   for (const GroupResult::Segment& segment : grouped.segments) {

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "base/file/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "prepare/tasks.h"
 
@@ -37,7 +38,8 @@ WorkFolder::WorkFolder(const fs::path& path, const nlohmann::json& made_of, Earl
       throw DataError("another process prepares this output: {} is locked", lock.string());
   }
   manifest_ = read_done(path_ / "manifest.json");
-  const bool is_over = manifest_.is_object() && manifest_.contains(kOver);
+  if (!manifest_.is_object()) manifest_ = nullptr;  // no run has written that
+  const bool is_over = manifest_.contains(kOver);
   if (!manifest_.is_null() && !is_over && earlier != Earlier::kDiscard) {
     const std::string others = differences(manifest_.value("made_of", nlohmann::json()), made_of);
     if (!others.empty()) {
@@ -78,7 +80,7 @@ void WorkFolder::keep_only(const std::string& prefix) const {
 }
 
 void WorkFolder::save() const {
-  write_atomically(path_ / "manifest.json", manifest_.dump());
+  write_atomically(path_ / "manifest.json", sealed(manifest_));
 }
 
 std::uint64_t WorkFolder::chosen(const std::string& name, std::uint64_t now) {
@@ -86,7 +88,9 @@ std::uint64_t WorkFolder::chosen(const std::string& name, std::uint64_t now) {
     manifest_[name] = now;
     save();
   }
-  return manifest_[name];
+  const auto number = count_at(manifest_, name.c_str());
+  if (number) return *number;
+  throw DataError("{} is damaged: begin anew with --fresh", (path_ / "manifest.json").string());
 }
 
 // When the power fails meanwhile, any of the files may come back. Those that do are known to be of

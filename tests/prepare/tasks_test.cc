@@ -8,6 +8,9 @@
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/temp_dir.h"
+#include "prepare/group_step.h"
+#include "prepare/number_step.h"
+#include "prepare/read_step.h"
 
 namespace paceline {
 namespace {
@@ -45,6 +48,30 @@ TEST(Tasks, ThatAreDoneSaySo) {
   EXPECT_EQ(read_done(dir.path() / "a")["rows"], 3);
   write_atomically(dir.path() / "a", "{\"rows\"");
   EXPECT_TRUE(read_done(dir.path() / "a").is_null());
+}
+
+TEST(Tasks, AReportThatIsNotWhatWasWrittenIsNone) {
+  TempDir dir;
+  const std::string text = sealed({{"rows", 3}});
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    std::string damaged = text;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    write_atomically(dir / "a", damaged);
+    EXPECT_TRUE(read_done(dir / "a").is_null()) << at;
+    write_atomically(dir / "a", text.substr(0, at));
+    EXPECT_TRUE(read_done(dir / "a").is_null()) << at;
+  }
+  write_atomically(dir / "a", text);
+  EXPECT_EQ(read_done(dir / "a")["rows"], 3);
+}
+
+TEST(Tasks, AReportWithOtherFieldsIsRefused) {
+  for (const nlohmann::json& report :
+       {nlohmann::json(5), nlohmann::json::object(), nlohmann::json{{"rows", "three"}}}) {
+    EXPECT_THROW(read_report(report), DataError) << report;
+    EXPECT_THROW(group_report(report), DataError) << report;
+    EXPECT_THROW(number_report(report), DataError) << report;
+  }
 }
 
 TEST(Tasks, ThatAreDoneAreNotDoneAgain) {

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/temp_dir.h"
+#include "prepare/tasks.h"
 
 namespace paceline {
 namespace {
@@ -66,11 +67,43 @@ TEST(WorkFolder, ThatIsDamagedCanBeDiscarded) {
   EXPECT_FALSE(std::filesystem::exists(folder / "result"));
 }
 
+// Also when its manifest is JSON, with a checksum that is right.
+TEST(WorkFolder, WhoseManifestIsNoneOfOursCanBeDiscarded) {
+  for (const nlohmann::json& manifest :
+       {nlohmann::json::array(), nlohmann::json(5), nlohmann::json("over"), nlohmann::json()}) {
+    TempDir dir;
+    std::filesystem::create_directory(dir / "w");
+    write_done(dir / "w/manifest.json", manifest);
+    write_atomically(dir / "w/result", "x");
+    EXPECT_THROW(WorkFolder(dir / "w", {{"a", 1}}, Earlier::kGoOn), DataError) << manifest;
+    const WorkFolder folder(dir / "w", {{"a", 1}}, Earlier::kDiscard);
+    EXPECT_FALSE(std::filesystem::exists(folder / "result")) << manifest;
+  }
+}
+
+TEST(WorkFolder, WhoseManifestHasAWordForANumberIsDamaged) {
+  TempDir dir;
+  std::filesystem::create_directory(dir / "w");
+  write_done(dir / "w/manifest.json", {{"made_of", {{"a", 1}}}, {"tasks", "many"}});
+  WorkFolder folder(dir / "w", {{"a", 1}}, Earlier::kGoOn);
+  EXPECT_THROW(folder.chosen("tasks", 8), DataError);
+}
+
+TEST(WorkFolder, WhoseManifestDoesNotMatchItsChecksumIsDamaged) {
+  TempDir dir;
+  { const WorkFolder folder(dir / "w", {{"a", 1}}, Earlier::kGoOn); }
+  std::string text = read_text(dir / "w/manifest.json");
+  text[text.find('1')] = '2';
+  write_atomically(dir / "w/manifest.json", text);
+  write_atomically(dir / "w/result", "x");
+  EXPECT_THROW(WorkFolder(dir / "w", {{"a", 2}}, Earlier::kGoOn), DataError);
+}
+
 // As the power may leave it when it fails while the folder is removed.
 TEST(WorkFolder, ThatIsOverIsNotGoneOnWith) {
   TempDir dir;
   std::filesystem::create_directory(dir / "w");
-  write_atomically(dir / "w/manifest.json", R"({"over": true})");
+  write_done(dir / "w/manifest.json", {{"over", true}});
   write_atomically(dir / "w/result", "x");
   const WorkFolder folder(dir / "w", {{"a", 1}}, Earlier::kGoOn);
   EXPECT_FALSE(folder.resumed());
