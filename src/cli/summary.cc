@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/text.h"
 
 namespace paceline {
@@ -33,9 +35,7 @@ auto place_of(const nlohmann::json& role) {
   return std::tuple(found == kOrder.end() ? -1 : found - kOrder.begin(), name.size(), name);
 }
 
-}  // namespace
-
-nlohmann::json readable_summary(nlohmann::json summary) {
+nlohmann::json made_readable(nlohmann::json summary) {
   if (summary.contains("epoch_results") && !summary["epoch_results"].empty()) {
     restore_nan(summary);
     for (nlohmann::json& epoch : summary["epoch_results"]) restore_nan(epoch);
@@ -60,6 +60,16 @@ nlohmann::json readable_summary(nlohmann::json summary) {
     }
   }
   return summary;
+}
+
+}  // namespace
+
+nlohmann::json readable_summary(nlohmann::json summary) {
+  try {
+    return made_readable(std::move(summary));
+  } catch (const nlohmann::json::exception& error) {
+    throw DataError("the summary is damaged: {}", error.what());
+  }
 }
 
 }  // namespace paceline

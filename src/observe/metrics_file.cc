@@ -5,9 +5,11 @@
 
 #include <cerrno>
 #include <fstream>
+#include <map>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/signals.h"
 
 namespace paceline {
@@ -114,6 +116,21 @@ void MetricsFile::write_out(std::string& lines) {
   }
   lines.erase(0, cut);
   if (error != 0) throw_unwritable(path_.string(), error);
+}
+
+std::vector<nlohmann::json> read_epochs(const fs::path& path, std::uint64_t version) {
+  std::ifstream in(path);
+  std::map<std::uint64_t, nlohmann::json> epochs;  // by number
+  for (std::string text; std::getline(in, text);) {
+    nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
+    if (text_at(line, "type") != "epoch") continue;
+    const auto number = count_at(line, "epoch");
+    const auto ended = count_at(line, "version");
+    if (number && ended && *ended <= version) epochs[*number] = std::move(line);
+  }
+  std::vector<nlohmann::json> all;
+  for (auto& [number, line] : epochs) all.push_back(std::move(line));
+  return all;
 }
 
 }  // namespace paceline

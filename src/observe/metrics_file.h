@@ -5,12 +5,14 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace paceline {
 
@@ -45,5 +47,9 @@ class MetricsFile {
   std::exception_ptr failure_;  // of the last try
   std::thread writer_;
 };
+
+// The epochs that such a file tells of up to `version`, in their order; of several lines on one the
+// last. What is no line of an epoch is passed over: the power may have failed while it was written.
+std::vector<nlohmann::json> read_epochs(const std::filesystem::path& path, std::uint64_t version);
 
 }  // namespace paceline

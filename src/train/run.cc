@@ -7,11 +7,13 @@
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/file/lock.h"
+#include "base/json.h"
 #include "base/plugin.h"
 #include "base/process.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "data/open.h"
+#include "observe/summary_file.h"
 #include "train/memory.h"
 #include "train/placement.h"
 #include "train/room.h"
@@ -38,10 +40,17 @@ void make_folder(const fs::path& folder) {
   }
 }
 
+// Null also when it is damaged: what it said is known no more.
+nlohmann::json summary_of(const fs::path& run_dir) {
+  try {
+    return read_summary(run_dir);
+  } catch (const DataError&) {
+    return nullptr;
+  }
+}
+
 bool is_complete(const fs::path& run_dir) {
-  if (!fs::exists(run_dir / "summary.json")) return false;
-  const auto summary = nlohmann::json::parse(read_text(run_dir / "summary.json"), nullptr, false);
-  return summary.is_object() && summary.value("status", "") == "complete";
+  return text_at(summary_of(run_dir), "status") == "complete";
 }
 
 // Nobody needs them when the run is over; one that goes on may have other images.
@@ -108,11 +117,9 @@ void check_resume(const RunConfig& config, const Workload& workload, Reporter& r
 
 // Whether the run ended with a gradient that is not finite at this very checkpoint.
 bool leads_nowhere(const RunConfig& config, const fs::path& checkpoint) {
-  if (config.mode != Mode::kSync || !fs::exists(config.run_dir / "summary.json")) return false;
-  const auto summary =
-      nlohmann::json::parse(read_text(config.run_dir / "summary.json"), nullptr, false);
-  return summary.is_object() && summary.value("examples_total", std::uint64_t{0}) ==
-                                    CheckpointReader(checkpoint).info().examples;
+  const auto examples = count_at(summary_of(config.run_dir), "examples_total");
+  return config.mode == Mode::kSync && examples &&
+         *examples == CheckpointReader(checkpoint).info().examples;
 }
 
 // After a run that did not come to its end: what there is to go on from, and what must change.

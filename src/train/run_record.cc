@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <fstream>
 
 #include "base/error.h"
 #include "base/file/file.h"
@@ -57,14 +56,8 @@ RunRecord::RunRecord(const RunConfig& config, const Grid& grid, int status_fd)
 
 // A run may have gone on from the checkpoint before: the last word on an epoch counts.
 void RunRecord::resumed(const std::filesystem::path& checkpoint, std::uint64_t version) {
-  std::ifstream in(checkpoint.parent_path().parent_path() / "metrics.jsonl");
-  std::map<std::uint64_t, nlohmann::json> epochs;  // by number
-  for (std::string text; std::getline(in, text);) {
-    const auto line = nlohmann::json::parse(text, nullptr, false);
-    if (!line.is_object() || line.value("type", "") != "epoch") continue;
-    if (line.value("version", version + 1) <= version) epochs[line.value("epoch", 0)] = line;
-  }
-  for (const auto& [number, line] : epochs) results_.push_back(result_of(line));
+  const auto metrics = checkpoint.parent_path().parent_path() / "metrics.jsonl";
+  for (const auto& line : read_epochs(metrics, version)) results_.push_back(result_of(line));
 }
 
 void RunRecord::tell(const nlohmann::json& line) {

@@ -7,6 +7,8 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+
 namespace paceline {
 namespace {
 
@@ -16,14 +18,14 @@ double number(const nlohmann::json& value) {
 }
 
 RunProgress progress_of(const nlohmann::json& line) {
-  RunProgress progress{line["epoch"],
-                       line["epochs"],
-                       line["examples_done"],
-                       line["examples_total"],
-                       line["examples_per_second"],
-                       number(line["train_loss"]),
+  RunProgress progress{line.at("epoch"),
+                       line.at("epochs"),
+                       line.at("examples_done"),
+                       line.at("examples_total"),
+                       line.at("examples_per_second"),
+                       number(line.at("train_loss")),
                        {}};
-  if (progress.examples_per_second > 0) {
+  if (progress.examples_per_second > 0 && progress.examples_done < progress.examples_total) {
     progress.eta =
         from_seconds(static_cast<double>(progress.examples_total - progress.examples_done) /
                      progress.examples_per_second);
@@ -32,13 +34,13 @@ RunProgress progress_of(const nlohmann::json& line) {
 }
 
 EpochResult epoch_of(const nlohmann::json& line) {
-  EpochResult result{line["epoch"],
-                     line["epochs"],
-                     number(line["train_loss"]),
-                     number(line["test_loss"]),
+  EpochResult result{line.at("epoch"),
+                     line.at("epochs"),
+                     number(line.at("train_loss")),
+                     number(line.at("test_loss")),
                      number(line.value("test_accuracy", nlohmann::json())),
-                     from_seconds(line["seconds"])};
-  if (line.contains("test_rmse")) result.test_rmse = number(line["test_rmse"]);
+                     from_seconds(line.at("seconds"))};
+  if (line.contains("test_rmse")) result.test_rmse = number(line.at("test_rmse"));
   return result;
 }
 
@@ -52,16 +54,21 @@ bool StatusLines::read(int fd) {
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = buffer_.find('\n', begin)) != std::string::npos;
        begin = end + 1) {
-    handle(nlohmann::json::parse(buffer_.substr(begin, end - begin)));
+    const std::string line = buffer_.substr(begin, end - begin);
+    try {
+      handle(nlohmann::json::parse(line));
+    } catch (const nlohmann::json::exception&) {
+      throw CommError("the chief has said what makes no sense: {}", line);
+    }
   }
   buffer_.erase(0, begin);
   return true;
 }
 
 void StatusLines::handle(const nlohmann::json& line) {
-  const std::string type = line["type"];
+  const std::string type = line.at("type");
   if (type == "address") {
-    address_ = line["address"];
+    address_ = line.at("address");
   } else if (type == "begun") {
     begun_ = true;
   } else if (type == "progress") {
@@ -69,15 +76,15 @@ void StatusLines::handle(const nlohmann::json& line) {
   } else if (type == "epoch") {
     reporter_.epoch(epoch_of(line));
   } else if (type == "notice") {
-    reporter_.notice(line["text"]);
+    reporter_.notice(line.at("text"));
   } else if (type == "warning") {
-    reporter_.warning(line["text"]);
+    reporter_.warning(line.at("text"));
   } else if (type == "stopping") {
     stopping_ = true;
   } else if (type == "leaving") {
     leaving_ = true;
   } else if (type == "summary") {
-    reporter_.summary(line["summary"]);
+    reporter_.summary(line.at("summary"));
   }
 }
 

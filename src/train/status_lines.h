@@ -12,7 +12,8 @@ class StatusLines {
  public:
   explicit StatusLines(Reporter& reporter) : reporter_(reporter) {}
 
-  bool read(int fd);  // what is there; false at the end
+  // What is there; false at the end. Throws CommError when a line makes no sense.
+  bool read(int fd);
 
   const std::string& address() const { return address_; }  // of the chief; empty: not yet
   bool begun() const { return begun_; }                    // all roles are there

@@ -232,7 +232,23 @@ TEST_F(Commands, InspectRefusesFoldersThatAreNoRunAndDamagedSummaries) {
   EXPECT_EQ(message_of<DataError>([&] {
               output_of({"inspect", folder});
             }),
-            folder + "/summary.json is damaged: it is not JSON");
+            folder + "/summary.json is damaged: it is no JSON object");
+  for (const char* wrong : {"[]", "5"}) {
+    folder_.write("summary.json", wrong);
+    EXPECT_THAT(message_of<DataError>([&] {
+                  output_of({"inspect", folder});
+                }),
+                HasSubstr("it is no JSON object"));
+  }
+  for (const char* wrong : {R"({"roles": 5})", R"({"roles": {"a": 1}})", R"({"roles": [1, 2]})",
+                            R"({"steps_skipped": "many"})", R"({"unreadable_files": [7]})"}) {
+    folder_.write("summary.json", wrong);
+    EXPECT_THAT(message_of<DataError>([&] {
+                  output_of({"inspect", folder});
+                }),
+                HasSubstr("the summary is damaged"))
+        << wrong;
+  }
 }
 
 TEST_F(Commands, DataListSaysWhatIsThere) {

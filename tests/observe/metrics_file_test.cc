@@ -101,5 +101,27 @@ TEST(MetricsFile, ADiskThatStallsStopsNobody) {
   EXPECT_LT(read, 3'000'000U);  // the rest was left out
 }
 
+TEST(MetricsFile, TellsOfEpochsAndPassesOverWhatIsNone) {
+  const TempDir dir;
+  const auto path = dir / "metrics.jsonl";
+  write_atomically(path, R"({"type":"epoch","epoch":2,"version":20,"loss":1}
+{"type":"epoch","epoch":1,"version":10,"loss":2}
+{"type":"epoch","epoch":1,"version":10,"loss":3}
+{"type":"epoch","epoch":3,"version":30}
+{"type":"progress","epoch":1,"version":1}
+{"type":7}
+{"type":"epoch","epoch":"2","version":20}
+{"type":"epoch","epoch":2,"version":"20"}
+{"type":"epoch","epoch":-2,"version":[20]}
+[1]
+5
+{"type":"epoch","epo)");
+  const std::vector<nlohmann::json> epochs = read_epochs(path, 20);
+  ASSERT_EQ(epochs.size(), 2U);
+  EXPECT_EQ(epochs[0]["loss"], 3);  // the last word on it
+  EXPECT_EQ(epochs[1]["loss"], 1);
+  EXPECT_TRUE(read_epochs(dir / "none", 20).empty());
+}
+
 }  // namespace
 }  // namespace paceline

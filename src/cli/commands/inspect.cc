@@ -13,6 +13,7 @@
 #include "config/recipe.h"
 #include "config/resolve.h"
 #include "config/settings.h"
+#include "observe/summary_file.h"
 
 namespace paceline {
 namespace {
@@ -32,17 +33,6 @@ nlohmann::json config_object(const RunConfig& config) {
   nlohmann::json object;
   for (const Setting& setting : settings()) object[setting.key] = setting.format(config);
   return object;
-}
-
-// Nothing when the run has not come to its end yet.
-nlohmann::json read_summary(const fs::path& run_dir) {
-  const fs::path file = run_dir / "summary.json";
-  if (!fs::exists(file)) return nullptr;
-  try {
-    return nlohmann::json::parse(read_text(file));
-  } catch (const nlohmann::json::parse_error&) {
-    throw DataError("{} is damaged: it is not JSON", file.string());
-  }
 }
 
 // Tensors, servers and memory; or why that cannot be said.
@@ -96,6 +86,7 @@ void refuse_damage(const nlohmann::json& checkpoints) {
 void inspect_run(const fs::path& run_dir, bool json, const Session& session) {
   const RunConfig config = read_config(run_dir / "config.toml");
   const nlohmann::json summary = read_summary(run_dir);
+  const nlohmann::json shown = summary.is_null() ? summary : readable_summary(summary);
   const nlohmann::json checkpoints = describe_checkpoints(run_dir);
   const nlohmann::json model = needs(config, session);
   const int columns = session.environment.columns;
@@ -109,7 +100,7 @@ void inspect_run(const fs::path& run_dir, bool json, const Session& session) {
     session.out << config_toml(config) << "\n# What it needs\n"
                 << format_object(model, columns) << "\n# Summary\n"
                 << (summary.is_null() ? "  none: the run has not come to its end\n"
-                                      : format_object(readable_summary(summary), columns))
+                                      : format_object(shown, columns))
                 << "\n# Checkpoints\n"
                 << checkpoint_table(checkpoints, columns);
   }
