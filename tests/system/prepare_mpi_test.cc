@@ -100,7 +100,11 @@ TEST_F(PrepareByMpi, OnAFullDiskAllEnd) {
   auto words = command("small/out.h5");
   words.insert(words.end(), {"--work-dir", dir_.file("work"), "--parallel-output"});
   std::vector<std::string> wrapper = {
-      "unshare", "-m", "sh", "-c",
+      "unshare",
+      "--map-root-user",
+      "--mount",
+      "sh",
+      "-c",
       fmt::format("cd '{}' && mount -t tmpfs -o size=100k none small && \"$0\" \"$@\"",
                   dir_.path().string())};
   for (const std::string& word : mpirun(2)) wrapper.push_back(word);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <pwd.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -48,6 +49,12 @@ class Daemon {
   pid_t pid_;
 };
 
+// Who runs the tests: all of Slurm is his.
+std::string user_name() {
+  const passwd* user = ::getpwuid(::getuid());
+  return user != nullptr ? user->pw_name : "root";
+}
+
 // As long as it lives, `srun` runs what it is given on two nodes.
 class Slurm {
  public:
@@ -91,7 +98,8 @@ class Slurm {
     write_atomically(
         dir_ / "slurm.conf",
         fmt::format("ClusterName=test\nSlurmctldHost=localhost(127.0.0.1)\n"
-                    "AuthType=auth/munge\nAuthInfo=socket={0}/munge.sock\nSlurmUser=root\n"
+                    "AuthType=auth/munge\nAuthInfo=socket={0}/munge.sock\nSlurmUser={4}\n"
+                    "SlurmdUser={4}\n"
                     "SlurmctldPort={1}\nStateSaveLocation={0}/state\nSlurmdSpoolDir={0}/spool.%n\n"
                     "TmpFS={0}/tmp.%n\nSlurmctldPidFile={0}/slurmctld.pid\n"
                     "SlurmdPidFile={0}/slurmd.%n.pid\nSlurmctldLogFile={0}/slurmctld.log\n"
@@ -103,7 +111,7 @@ class Slurm {
                     "NodeName=n1 NodeHostname=localhost NodeAddr=127.0.0.1 Port={2} CPUs=4\n"
                     "NodeName=n2 NodeHostname=localhost NodeAddr=127.0.0.1 Port={3} CPUs=4\n"
                     "PartitionName=p Nodes=ALL Default=YES State=UP\n",
-                    dir_.path().string(), free_port(), free_port(), free_port()));
+                    dir_.path().string(), free_port(), free_port(), free_port(), user_name()));
   }
 
   TempDir dir_;

@@ -116,7 +116,8 @@ TEST_F(PrepareRun, OnAFullDiskSaysSoAndGoesOnWhenThereIsRoom) {
         "cd '{}' && mount -t tmpfs -o size={} none small && \"$0\" \"$@\"; "
         "code=$?; ls small; exit $code",
         dir_.path().string(), size);
-    PacelineProcess process(dir_.path(), words, {"unshare", "-m", "sh", "-c", mount});
+    PacelineProcess process(dir_.path(), words,
+                            {"unshare", "--map-root-user", "--mount", "sh", "-c", mount});
     const int code = process.wait();
     return Result{code, process.output()};
   };
