@@ -51,6 +51,27 @@ TEST_F(RunTests, PartsOfWholeRunsAreDisjointAndTogetherAll) {
   EXPECT_TRUE(counted(second, "system/c"));
 }
 
+// Those that need root are not counted, wherever they are.
+TEST_F(RunTests, PartsOfWholeRunsAreDisjointWithoutRootToo) {
+  folder_.write("build/CTestTestfile.cmake",
+                "add_test(base/a true)\nadd_test(base/asRoot true)\nadd_test(system/b true)\n"
+                "add_test(system/asRoot true)\nadd_test(system/c true)\n"
+                "add_test(power_loss/d true)\nadd_test(power_loss/e true)\n"
+                "set_tests_properties(base/asRoot system/asRoot PROPERTIES LABELS root)\n");
+  const std::string first = run_as(1000, "--part 1/2").output;
+  const std::string second = run_as(1000, "--part 2/2").output;
+  const auto ran = [](const std::string& output, const std::string& name) {
+    return output.find(": " + name + " ") != std::string::npos;
+  };
+  EXPECT_TRUE(ran(first, "base/a") && ran(second, "base/a")) << first << second;
+  for (const char* name : {"system/b", "system/c", "power_loss/d", "power_loss/e"}) {
+    EXPECT_NE(ran(first, name), ran(second, name)) << name << first << second;
+  }
+  for (const char* name : {"base/asRoot", "system/asRoot"}) {
+    EXPECT_FALSE(ran(first, name) || ran(second, name)) << name << first << second;
+  }
+}
+
 TEST_F(RunTests, AsRootRunsAll) {
   const ToolOutcome outcome = run_as(0);
   EXPECT_TRUE(outcome.ok) << outcome.output;
