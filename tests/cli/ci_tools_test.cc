@@ -182,14 +182,39 @@ TEST(CiRun, FailsWithTheFirstStageThatFails) {
   EXPECT_FALSE(ci_run("test").ok);
 }
 
-// The first one on the path may lack Debian's modules.
-TEST(Python, IsCalledByItsPath) {
+// Where `python` + `3` stands without its path, in any file that is run or compiled: the first one
+// on the path may lack Debian's modules. Packages have longer names.
+std::string bare_python(const std::string& tree) {
   const ToolOutcome outcome =
-      shell("cd " + source_path("") +
-            " && ! grep -rnE '(^|[^/[:alnum:]_.-])python[3] ' --include='*.sh' "
-            "--include='*.cc' --include='*.py' --include=CMakeLists.txt "
-            "tests bench tools src/lab .ci Makefile");
-  EXPECT_TRUE(outcome.ok) << outcome.output;
+      shell("cd " + tree +
+            " && for name in tests bench tools examples cmake src/lab .ci Makefile paceline; do "
+            "[ ! -e $name ] || grep -rnHIE '(^|[^/[:alnum:]_.-])python[3]([^[:alnum:]_.-]|$)' "
+            "--exclude='*.md' $name; done; true");
+  EXPECT_TRUE(outcome.ok);
+  return outcome.output;
+}
+
+TEST(Python, IsCalledByItsPath) {
+  EXPECT_EQ(bare_python(source_path("")), "");
+}
+
+TEST(Python, IsFoundWhereverItIsCalledWithoutItsPath) {
+  const TestFolder folder;
+  const std::string python = std::string("python") + "3";  // so that the test above passes
+  folder.write("tools/ok", "#!/usr/bin/" + python + "\n# " + python + "-torch\n");
+  EXPECT_EQ(bare_python(folder.path().string()), "");
+  folder.write("tools/figures", "#!/usr/bin/env " + python + "\n");
+  folder.write(".ci/run", python + " -m x\n");
+  folder.write("Makefile", "x:\n\t" + python + "\n");
+  folder.write("src/lab/run.cc", "call({\"" + python + "\", script});\n");
+  folder.write("tests/a/b_test.cc", "run(\"echo | " + python + "\");\n");
+  folder.write("bench/CMakeLists.txt", "find_program(" + python + ")\n");
+  const std::string found = bare_python(folder.path().string());
+  for (const char* name : {"tools/figures:1:", ".ci/run:1:", "Makefile:2:", "src/lab/run.cc:1:",
+                           "tests/a/b_test.cc:1:", "bench/CMakeLists.txt:1:"}) {
+    EXPECT_THAT(found, HasSubstr(name));
+  }
+  EXPECT_THAT(found, Not(HasSubstr("tools/ok")));
 }
 
 }  // namespace
