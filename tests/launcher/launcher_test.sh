@@ -24,8 +24,15 @@ project(Small LANGUAGES CXX)
 add_executable(paceline src/main.cc)
 set_target_properties(paceline PROPERTIES RUNTIME_OUTPUT_DIRECTORY apps)
 EOF
+write_source() { # standard input, later than all that was built before
+  cat >src/main.cc
+  local built
+  for built in build/release/apps/paceline build/release/launcher-stamp-*; do
+    until [ ! -e "$built" ] || [ src/main.cc -nt "$built" ]; do touch src/main.cc; done
+  done
+}
 program() { # prints its arguments and ends with code $1
-  cat >src/main.cc <<EOF
+  write_source <<EOF
 #include <cstdio>
 int main(int count, char** words) {
   for (int i = 1; i < count; ++i) std::printf("<%s>\n", words[i]);
@@ -65,7 +72,6 @@ launch again
 check "what is built is not built again" says_not "building"
 check "it still runs" says "<again>"
 
-sleep 1
 program 8
 launch
 check "what has changed is built again" [ $code = 8 ]
@@ -82,7 +88,6 @@ hold_lock() {
   flock build/release/launcher-lock sh -c 'touch held; while [ ! -e go ]; do sleep 0.05; done' &
   until [ -e held ]; do sleep 0.05; done
 }
-sleep 1
 program 9
 hold_lock
 ./paceline late >output 2>&1 &
@@ -97,12 +102,18 @@ check "and goes on after it" [ $code = 9 ]
 cp "$source/Makefile" .
 mkdir stubs
 printf '#!/bin/sh\ntouch configured\n' >stubs/cmake
-chmod +x stubs/cmake
+# Says whether the lock is free when make asks for it.
+cat >stubs/flock <<EOF
+#!/bin/sh
+$(command -v flock) --nonblock build/release/launcher-lock true && touch free || touch waits
+exec $(command -v flock) "\$@"
+EOF
+chmod +x stubs/cmake stubs/flock
 hold_lock
 PATH=$work/stubs:$PATH make build >output 2>&1 &
 made=$!
-sleep 1
-check "make waits for another build" [ ! -e configured ]
+until [ -e waits ] || [ -e free ] || [ -e configured ]; do sleep 0.05; done
+check "make waits for another build" [ -e waits -a ! -e configured ]
 touch go
 wait $made
 check "and builds after it" [ -e configured ]
@@ -147,14 +158,12 @@ for words in "prepare reviews x" "train mnist" "train --data-file images/train" 
   check "$words installs nothing" [ $code = 9 ]
 done
 
-sleep 1
-echo 'int main() { return nonsense; }' >src/main.cc
+echo 'int main() { return nonsense; }' | write_source
 launch
 check "a failing build ends with 1" [ $code = 1 ]
 check "a failing build shows the compiler's words" says "nonsense"
 check "a failing build says where the rest is" says "build.log"
 
-sleep 1
 program 0
 sed -i '/^\[build\]/a no-such-package-anywhere  # is not there' packages.txt
 mkdir refusing

@@ -1,3 +1,6 @@
+#include <unistd.h>
+
+#include <fstream>
 #include <thread>
 
 #include "base/error.h"
@@ -19,6 +22,15 @@ std::string failure(const Address& address, Duration patience) {
     return error.what();
   }
   return "connected";
+}
+
+// Whether a thread of this process waits for something.
+bool sleeps(pid_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string line;
+  std::getline(file, line);
+  const std::size_t name = line.rfind(") ");  // its state comes behind
+  return name != std::string::npos && line[name + 2] == 'S';
 }
 
 TEST(Connect, GivesUpAtTheDeadlineAndSaysWhatWasTried) {
@@ -47,8 +59,9 @@ TEST(Connect, TriesAgainUntilSomebodyListens) {
   const Address address = Address::parse("unix:" + directory.file("late.sock"));
   Loop server_loop;
   Recorder server;
+  const pid_t connecting = ::gettid();
   std::thread late([&] {
-    std::this_thread::sleep_for(milliseconds(20));
+    while (!sleeps(connecting)) std::this_thread::yield();  // between two tries
     const Listener listener(server_loop, address, {}, [&](std::shared_ptr<Link> link) {
       server.link = std::move(link);
       return &server;
