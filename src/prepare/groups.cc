@@ -85,6 +85,7 @@ GroupReader::GroupReader(const fs::path& path) : impl_(std::make_unique<Impl>())
   impl_->file.seekg(static_cast<std::streamoff>(impl_->foot.end));
   impl_->read(impl_->marks.data(), marks * sizeof(GroupMark));
   impl_->marks.push_back({impl_->foot.end, 0});
+  if (impl_->marks.front().begin != 0 && rows > 0) impl_->fail();
   seek(0);
 }
 
@@ -116,7 +117,7 @@ bool GroupReader::next(GroupedReview& review) {
   my.at += row.size();
   ++my.row;
   const bool last = my.row % kRowsPerMark == 0 || my.row == my.foot.rows;
-  if (last && my.checksum != my.marks[mark].checksum) my.fail();
+  if (last && (my.at != my.numbers.size() || my.checksum != my.marks[mark].checksum)) my.fail();
   review.label = static_cast<std::uint8_t>(head % 2);
   review.words = row.subspan(1);
   return true;

@@ -28,7 +28,9 @@ void for_each_in_slice(const SlicedFile& list, std::size_t slice, std::string& b
     WordHead head{};
     if (left.size() < sizeof head) list.fail("its records are damaged");
     std::memcpy(&head, left.data(), sizeof head);
-    if (left.size() - sizeof head < head.bytes) list.fail("its records are damaged");
+    if (head.bytes == 0 || left.size() - sizeof head < head.bytes) {
+      list.fail("its records are damaged");
+    }
     const std::size_t size = sizeof head + head.bytes;
     checksum += checksum_of_record(left.substr(0, size));
     visit({head.count, head.number, left.substr(sizeof head, head.bytes)});

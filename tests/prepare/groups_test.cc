@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "base/error.h"
@@ -66,6 +67,24 @@ TEST(Groups, MayBeEmptyAndAreNotReadWhenDamaged) {
   write_atomically(dir.path() / "d", "something else altogether, and long enough");
   EXPECT_THROW(GroupReader(dir.path() / "d"), DataError);
   EXPECT_THROW(GroupReader(dir.path() / "none"), DataError);
+}
+
+// A number between the last row and the marks, where nothing is.
+TEST(Groups, WithMoreThanTheirRowsAreDamaged) {
+  TempDir dir;
+  GroupWriter writer(dir / "g");
+  writer.add({1, words_of(6)});
+  writer.commit();
+  std::string bytes = read_text(dir / "g");
+  std::uint64_t end = 0;
+  std::memcpy(&end, &bytes[bytes.size() - 16], sizeof end);
+  bytes.insert(end, 4, '\0');
+  end += 4;
+  std::memcpy(&bytes[bytes.size() - 16], &end, sizeof end);
+  write_atomically(dir / "g", bytes);
+  GroupReader reader(dir / "g");
+  GroupedReview review;
+  EXPECT_THROW(reader.next(review), DataError);
 }
 
 }  // namespace

@@ -114,5 +114,16 @@ TEST_F(WordListsTest, ThatAreCutOffAreRefused) {
   EXPECT_THROW(merged({dir_.path() / "none"}, 3), DataError);
 }
 
+// No text has one, and a table could not hold it.
+TEST_F(WordListsTest, ThatHaveAWordWithoutLettersAreRefused) {
+  const fs::path path = dir_ / "empty.words";
+  WordListWriter writer(path);
+  writer.add(3, {.count = 1, .number = 0, .word = "a"});
+  writer.add(3, {.count = 1, .number = 1, .word = ""});
+  writer.commit();
+  EXPECT_THROW(for_each_listed(path, [](const ListedWord&) {}), DataError);
+  EXPECT_THROW(merged({path}, 5), DataError);
+}
+
 }  // namespace
 }  // namespace paceline
