@@ -96,15 +96,19 @@ std::uint64_t parse_bytes(std::string_view text) {
   throw ConfigError("'{}' is not a size such as 512M, 1.5G or 1GiB", text);
 }
 
+// Rounded: "100us" must not become 99,999 ns because 1e-6 is not exact. What is long is a whole
+// number of microseconds, since the text of a double could not tell nanoseconds of it apart.
 Duration parse_duration(std::string_view text) {
   const auto [value, unit] = split_number(text, "a duration such as 250ms, 2s or 5min");
+  constexpr double kMost = 1e15;  // microseconds
+  constexpr double kLong = 0x1p40;
   constexpr std::array<std::pair<std::string_view, double>, 6> kUnits = {
-      {{"", 1.0}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {"min", 60.0}, {"h", 3600.0}}};
+      {{"", 1e6}, {"us", 1.0}, {"ms", 1e3}, {"s", 1e6}, {"min", 60e6}, {"h", 3600e6}}};
   for (const auto& [name, factor] : kUnits) {
-    // Rounded: "100us" must not become 99,999 ns because 1e-6 is not exact.
-    if (unit == name && value * factor < 1e9) {
-      return std::chrono::round<Duration>(std::chrono::duration<double>(value * factor));
-    }
+    const double microseconds = value * factor;
+    if (unit != name || !(microseconds < kMost)) continue;
+    if (microseconds >= kLong) return std::chrono::microseconds(std::llround(microseconds));
+    return std::chrono::nanoseconds(std::llround(microseconds * 1000));
   }
   throw ConfigError("'{}' is not a duration such as 250ms, 2s or 5min", text);
 }

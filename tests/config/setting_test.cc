@@ -59,6 +59,15 @@ TEST(FormatExactDuration, ReadsBackTheSame) {
   }
 }
 
+TEST(FormatExactDuration, OfAnyTextThatIsADurationReadsBackTheSame) {
+  for (const char* text :
+       {"1234567.123us", "0.001us", "987654.321987654s", "1099511.627775999s", "1099511.627776001s",
+        "100000000.123456789s", "999999999.999999s", "277777.123456789h", "3333333.0333min"}) {
+    const Duration value = parse_duration(text);
+    EXPECT_EQ(parse_duration(format_exact_duration(value)), value) << text;
+  }
+}
+
 TEST(FormatExactDuration, UsesTheLargestUnitThatFits) {
   EXPECT_EQ(format_exact_duration(100us), "100us");
   EXPECT_EQ(format_exact_duration(250ms), "250ms");

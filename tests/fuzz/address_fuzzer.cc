@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cluster/hosts.h"
+#include "config/setting.h"
 #include "fuzz/fuzz_target.h"
 #include "net/socket.h"
 
@@ -46,7 +47,11 @@ void check_quantities(std::string_view text) {
     const std::uint64_t bytes = parse_bytes(text);
     require(parse_bytes(std::to_string(bytes)) == bytes);
   });
-  accepts<ConfigError>([&] { require(parse_duration(text) >= Duration::zero()); });
+  accepts<ConfigError>([&] {
+    const Duration duration = parse_duration(text);
+    require(duration >= Duration::zero());
+    require(parse_duration(format_exact_duration(duration)) == duration);
+  });
 }
 
 void run(FuzzBytes bytes) {
