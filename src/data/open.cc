@@ -126,6 +126,16 @@ void write_classes(const DataOptions& options, const fs::path& folder) {
   write_atomically(folder / kClassNames, join(image_classes(options.text.file), "\n") + "\n");
 }
 
+std::vector<std::string> read_classes(const fs::path& folder) {
+  std::vector<std::string> names = split(read_text(folder / kClassNames), '\n');
+  if (!names.empty() && names.back().empty()) names.pop_back();  // behind the last line's end
+  if (names.empty() || std::ranges::any_of(names, &std::string::empty)) {
+    throw DataError("{} is damaged: it does not have a name on each line",
+                    (folder / kClassNames).string());
+  }
+  return names;
+}
+
 // ---- the kinds ---------------------------------------------------------------------------
 
 namespace {

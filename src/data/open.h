@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "data/dataset.h"
 #include "data/options.h"
@@ -24,6 +26,7 @@ std::shared_ptr<const RowCache> open_rows(const DataOptions& options, Split spli
 // The names of the classes of "images", a line each, for whoever uses what the run has learned.
 inline constexpr const char* kClassNames = "classes.txt";
 void write_classes(const DataOptions& options, const std::filesystem::path& folder);
+std::vector<std::string> read_classes(const std::filesystem::path& folder);  // throws DataError
 
 // Reads the whole split into memory, except "images" and prepared reviews. Throws DataError when a
 // file is not there or not as it should be, ConfigError for a name that means nothing. `words` is a

@@ -48,6 +48,18 @@ std::vector<std::string> words_in(const fs::path& file) {
   return words;
 }
 
+// Those of a run that was trained on other words would name words that the model does not have.
+void expect_known(const std::vector<Vocabulary>& vocabularies, const TextOptions& options) {
+  for (const Vocabulary& vocabulary : vocabularies) {
+    const std::size_t words = vocabulary.words().size();
+    if (words == 0 || words + Vocabulary::kFirstWord <= options.vocabulary) continue;
+    throw DataError(
+        "a vocabulary has {} words, and the model knows {} numbers: it is damaged, or of another "
+        "run",
+        words, options.vocabulary);
+  }
+}
+
 class TextDataset final : public Dataset {
  public:
   // Of lines of text alone.
@@ -171,6 +183,7 @@ std::unique_ptr<Dataset> open_texts(TextKind kind, const TextOptions& options, S
     const TextSource testing(kind, options, Split::kTest, 0);
     const auto vocabularies =
         words.empty() ? vocabularies_of(kind, options, limit) : read_vocabularies(kind, words);
+    expect_known(vocabularies, options);
     return std::make_unique<TextDataset>(kind, options, testing, vocabularies, name);
   }
   const TextSource training(kind, options, Split::kTrain, limit);
@@ -205,6 +218,7 @@ DatasetInfo estimate_texts(TextKind kind, const TextOptions& options, Split spli
 std::unique_ptr<Dataset> number_lines(TextKind kind, const TextOptions& options,
                                       const fs::path& file,
                                       const std::vector<Vocabulary>& vocabularies) {
+  expect_known(vocabularies, options);
   return std::make_unique<TextDataset>(kind, options, file, vocabularies);
 }
 

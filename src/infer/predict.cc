@@ -17,9 +17,7 @@ namespace {
 // Of classes that have names: the folders that the run learned from.
 std::vector<std::string> class_names(const Trained& trained) {
   if (!is_image_folder(trained.config.data)) return {};
-  std::vector<std::string> names = split(read_text(trained.run_dir / kClassNames), '\n');
-  while (!names.empty() && names.back().empty()) names.pop_back();
-  return names;
+  return read_classes(trained.run_dir);
 }
 
 DatasetInfo described(const Trained& trained, const Dataset& input) {

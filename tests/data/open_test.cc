@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "data/idx_files.h"
 #include "data/known_sets.h"
@@ -144,6 +145,16 @@ TEST(OpenDataset, MakesUpTheSyntheticOne) {
   options.limit = 20;
   EXPECT_EQ(open_dataset(options, Split::kTrain)->info().examples, 20u);
   EXPECT_EQ(open_dataset(options, Split::kTest)->info().examples, 100u);
+}
+
+TEST(ClassNames, AreOnePerLine) {
+  const TempDir dir;
+  write_atomically(dir / kClassNames, "cat\ndog\n");
+  EXPECT_EQ(read_classes(dir.path()), (std::vector<std::string>{"cat", "dog"}));
+  for (const char* wrong : {"", "\n", "cat\n\ndog\n", "cat\n\n"}) {
+    write_atomically(dir / kClassNames, wrong);
+    EXPECT_THROW(read_classes(dir.path()), DataError) << wrong;
+  }
 }
 
 }  // namespace

@@ -155,5 +155,22 @@ TEST_F(Texts, RefuseLinesThatAreNone) {
               EndsWith("is empty, or no line of it is for this part"));
 }
 
+// A damaged list of words may be longer than the model's.
+TEST_F(Texts, AreNotNumberedByAVocabularyThatTheModelDoesNotHave) {
+  write("1\tgood\n0\tbad\n");
+  write_tests("1\tgood\n");
+  options_.vocabulary = kFirst + 2;
+  write_vocabularies(TextKind::kReviews, {Vocabulary({"good", "bad"})}, folder_.path());
+  const auto test = [&] {
+    open_texts(TextKind::kReviews, options_, Split::kTest, 0, "texts", folder_.path());
+  };
+  EXPECT_NO_THROW(test());
+  write_vocabularies(TextKind::kReviews, {Vocabulary({"good", "bad", "more"})}, folder_.path());
+  EXPECT_THAT(data_error_of(test), testing::HasSubstr("has 3 words, and the model knows 6"));
+  EXPECT_THROW(number_lines(TextKind::kReviews, options_, options_.file,
+                            read_vocabularies(TextKind::kReviews, folder_.path())),
+               DataError);
+}
+
 }  // namespace
 }  // namespace paceline
