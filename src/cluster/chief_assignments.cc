@@ -38,6 +38,9 @@ void ChiefCore::start_reassignment(std::set<std::uint32_t> dead) {
 
 const ChiefCore::Actions& ChiefCore::fenced(std::uint32_t server, const wire::Fenced& fenced) {
   actions_.clear();
+  expect_server(server);
+  expect_reached(fenced.open());
+  expect_reached(fenced.untouched());
   if (reassignment_ && fenced.number() == reassignment_->epoch) {
     reassignment_->fenced[server] = fenced;
     finish_reassignment_if_ready();
@@ -48,6 +51,8 @@ const ChiefCore::Actions& ChiefCore::fenced(std::uint32_t server, const wire::Fe
 const ChiefCore::Actions& ChiefCore::prepared(std::uint32_t worker,
                                               const wire::Prepared& prepared) {
   actions_.clear();
+  expect(worker, Role::kWorker);
+  expect_reached(prepared.next());
   if (reassignment_ && prepared.epoch() == reassignment_->epoch) {
     reassignment_->prepared[worker] = prepared.next();
     finish_reassignment_if_ready();

@@ -123,6 +123,7 @@ void ChiefCore::begin_if_ready() {
 
 const ChiefCore::Actions& ChiefCore::ready(std::uint32_t server) {
   actions_.clear();
+  expect_server(server);
   ready_servers_.insert(server);
   if (started_ || ready_servers_.size() < options_.servers) return actions_;
   started_ = true;
@@ -169,8 +170,9 @@ void ChiefCore::lease_all() {
 const ChiefCore::Actions& ChiefCore::committed(std::uint32_t worker,
                                                const wire::Committed& committed) {
   actions_.clear();
+  expect(worker, Role::kWorker);
+  for (const auto& steps : committed.steps()) expect_steps(steps);
   for (const auto& steps : committed.steps()) {
-    if (steps.end() > options_.last_version) throw FrameError("a commit beyond the run's end");
     for (std::uint64_t step = steps.begin(); step < steps.end(); ++step) {
       leases_.commit(worker, step);
     }
@@ -213,6 +215,9 @@ std::uint64_t ChiefCore::examples_done() const {
 const ChiefCore::Actions& ChiefCore::complete(std::uint32_t server,
                                               const wire::Complete& complete) {
   actions_.clear();
+  expect_server(server);
+  expect_reached(complete.version());
+  if (complete.pinned() && complete.version() == 0) throw FrameError("no epoch ends with nothing");
   versions_[server] = complete.version();
   watermark_ = complete.version();
   for (const auto& [other, version] : versions_) watermark_ = std::min(watermark_, version);
@@ -326,6 +331,8 @@ const ChiefCore::Actions& ChiefCore::save_failed(std::uint64_t version, const Er
 
 const ChiefCore::Actions& ChiefCore::scalars(std::uint32_t server, const wire::Scalars& scalars) {
   actions_.clear();
+  expect_server(server);
+  expect_reached(scalars.step());
   auto& parts = scalars_[scalars.step()];
   parts[server] = scalars;
   if (parts.size() < options_.servers) return actions_;

@@ -14,8 +14,10 @@
 // A ring has no servers; one of its workers keeps versions, and counts as one. When that worker is
 // lost, another is asked to KEEP what it holds: the last version, so that it is tested and saved.
 //
+// What a member says that makes no sense is a FrameError: its line is closed, and it is lost.
+//
 // chief_assignments.cc has the assignments, chief_losses.cc lost members, chief_end.cc the ways a
-// run ends, chief_core.cc the rest.
+// run ends, chief_checks.cc what is believed, chief_core.cc the rest.
 #pragma once
 
 #include <cstdint>
@@ -156,6 +158,12 @@ class ChiefCore {
     bool evaluated = false;
     bool saved = false;
   };
+
+  // Throw FrameError.
+  void expect(std::uint32_t incarnation, Role role) const;
+  void expect_server(std::uint32_t incarnation) const;  // that holds parameters
+  void expect_reached(std::uint64_t version) const;     // some day
+  void expect_steps(const wire::Tiles& steps) const;
 
   void send(std::uint32_t incarnation, ChiefMessage message);
   void send_all(Role role, const ChiefMessage& message);

@@ -102,6 +102,9 @@ std::string ChiefCore::waited_for() const {
 
 const ChiefCore::Actions& ChiefCore::stopped(std::uint32_t server, const wire::Stopped& stopped) {
   actions_.clear();
+  expect_server(server);
+  expect_reached(stopped.version());
+  for (const auto& steps : stopped.applied()) expect_steps(steps);
   if (finished_ || saving_) return actions_;
   stopped_[server] = stopped;
   if (stopped_.size() < options_.servers) return actions_;

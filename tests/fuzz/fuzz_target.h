@@ -25,9 +25,9 @@ struct FuzzTarget {
   void (*seal)(std::span<std::uint8_t> bytes) = nullptr;
 };
 
-extern const FuzzTarget kAddressFuzzer, kCheckpointFuzzer, kFrameFuzzer, kIdxFuzzer, kMessageFuzzer,
-    kPngFuzzer, kPreparedFuzzer, kRecipeFuzzer, kReviewFuzzer, kRowFuzzer, kRowCacheFuzzer,
-    kTextFuzzer, kWordListFuzzer;
+extern const FuzzTarget kAddressFuzzer, kCheckpointFuzzer, kCoreFuzzer, kFrameFuzzer, kIdxFuzzer,
+    kMessageFuzzer, kPngFuzzer, kPreparedFuzzer, kRecipeFuzzer, kReviewFuzzer, kRowFuzzer,
+    kRowCacheFuzzer, kTextFuzzer, kWordListFuzzer;
 
 // Throws what no parser throws.
 void require(bool promise, const char* file = __builtin_FILE(), int line = __builtin_LINE());

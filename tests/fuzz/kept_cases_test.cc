@@ -36,8 +36,8 @@ TEST_P(KeptCases, AreAcceptedOrRefused) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, KeptCases,
-                         testing::Values(&kAddressFuzzer, &kCheckpointFuzzer, &kFrameFuzzer,
-                                         &kIdxFuzzer, &kMessageFuzzer, &kPngFuzzer,
+                         testing::Values(&kAddressFuzzer, &kCheckpointFuzzer, &kCoreFuzzer,
+                                         &kFrameFuzzer, &kIdxFuzzer, &kMessageFuzzer, &kPngFuzzer,
                                          &kPreparedFuzzer, &kRecipeFuzzer, &kReviewFuzzer,
                                          &kRowFuzzer, &kRowCacheFuzzer, &kTextFuzzer,
                                          &kWordListFuzzer),

@@ -1,6 +1,7 @@
 #include "exchange/ps/worker_core.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "net/frame.h"
@@ -16,7 +17,17 @@ const WorkerCore::Actions& WorkerCore::assignment(const wire::Assignment& messag
   actions_.clear();
   Assignment assignment{message.epoch(), message.start(), {}};
   for (const auto& entry : message.entries()) {
+    if (!std::isfinite(entry.weight()) || entry.weight() < 0) {
+      throw FrameError("an assignment with a weight that is none");
+    }
     assignment.entries.push_back({entry.worker(), entry.weight()});
+  }
+  for (const auto& share : message.adopt()) {
+    const wire::Tiles& tiles = share.tiles();
+    if (share.step() >= options_.last_version || tiles.begin() > tiles.end() ||
+        tiles.end() > options_.grid.tiles(share.step())) {
+      throw FrameError("an assignment with a share that there is not");
+    }
   }
   if (!assignments_.accepts(assignment))
     throw FrameError("an assignment that is older than the one in force");
@@ -47,8 +58,13 @@ const WorkerCore::Actions& WorkerCore::lease(const wire::Lease& lease) {
   return actions_;
 }
 
+void WorkerCore::expect_chunk(std::uint32_t number) const {
+  if (number >= chunks_.size()) throw FrameError("there is no such chunk");
+}
+
 const WorkerCore::Actions& WorkerCore::ack(const wire::Ack& ack) {
   actions_.clear();
+  expect_chunk(ack.chunk());
   acknowledge(ack.chunk());
   return actions_;
 }
@@ -67,6 +83,8 @@ const WorkerCore::Actions& WorkerCore::refused(const wire::Refusal& refusal) {
   }
   // The run has gone on without what was asked for: so must this worker.
   const std::uint64_t complete = refusal.version();
+  expect_chunk(refusal.chunk());
+  if (complete > options_.last_version) throw FrameError("a version beyond the run's end");
   std::erase_if(to_do_, [&](const Task& task) { return task.share.step < complete; });
   if (current_ && current_->share.step < complete) current_.reset();
   next_step_ = std::max(next_step_, complete);

@@ -76,7 +76,8 @@ class WorkerCore {
   };
   explicit WorkerCore(const Options& options);
 
-  // Messages. Each returns what to send; the reference is valid until the next call.
+  // Messages. Each returns what to send; the reference is valid until the next call. What nobody
+  // would say is a FrameError.
   using Actions = std::vector<WorkerAction>;
   const Actions& assignment(const wire::Assignment& assignment);
   const Actions& prepare(const wire::Prepare& prepare);
@@ -141,6 +142,7 @@ class WorkerCore {
     std::uint64_t acknowledgments = 0;  // of these
   };
 
+  void expect_chunk(std::uint32_t number) const;  // throws FrameError
   Next next_sync(Task& task);
   Next next_leased(Task& task);
   void add_to_do(const Task& task);
