@@ -57,10 +57,11 @@ build-fuzz: packages
 test-fuzz: build-fuzz ## all fuzzers: the cases that are kept, then a fixed number of new ones
 	ctest --test-dir $(ASAN) -R '^fuzz/' --output-on-failure -j $(JOBS)
 
-fuzz: build-fuzz ## all fuzzers, for SECONDS_EACH [60] each; what fails is left in build/asan
+fuzz: build-fuzz ## all fuzzers, for SECONDS_EACH [60] each, on from the last time; what fails is left in build/asan
 	cd $(ASAN) && for program in tests/fuzz/*_fuzzer; do \
 	  name=$$(basename $$program _fuzzer); \
-	  $(CURDIR)/tools/fuzz $$program $(CURDIR)/tests/fuzz/$$name -max_total_time=$(SECONDS_EACH) || exit 1; \
+	  PACELINE_CORPUS=corpus $(CURDIR)/tools/fuzz $$program $(CURDIR)/tests/fuzz/$$name \
+	    -max_total_time=$(SECONDS_EACH) || exit 1; \
 	done
 
 check: packages ## layers of the source tree, paths in the documentation, formatting

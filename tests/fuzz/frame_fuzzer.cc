@@ -1,5 +1,7 @@
-// Any bytes as a stream of frames. They must be frames within the limits, or a FrameError; and the
-// same frames or the same error however the bytes are cut into pieces.
+// Any bytes as a stream of frames. They must be frames within the limits, whose bodies are what
+// their checksums say, or a FrameError; and the same frames or the same error however the bytes are
+// cut into pieces.
+#include <xxhash.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -23,6 +25,18 @@ struct Received {
   bool operator==(const Received&) const = default;
 };
 
+std::uint32_t body_checksum(const void* bytes, std::size_t size) {
+  return static_cast<std::uint32_t>(XXH3_64bits(bytes, size));
+}
+
+// Metadata and payload, which lie one behind the other in the stream.
+bool is_as_sent(const FrameReader& reader, std::span<const std::byte> payload) {
+  std::string body(reader.meta());
+  body.append(reinterpret_cast<const char*>(payload.data()), payload.size());
+  const auto& expected = reader.header().body_checksum;
+  return !expected || *expected == body_checksum(body.data(), body.size());
+}
+
 // Gives the frames their memory; returns whether the reader needs bytes.
 bool step(FrameReader& reader, std::vector<std::byte>& memory, bool discards, Received& received) {
   switch (reader.next()) {
@@ -39,6 +53,7 @@ bool step(FrameReader& reader, std::vector<std::byte>& memory, bool discards, Re
       return false;
     case FrameReader::Event::kMessage:
       require(reader.meta().size() == reader.header().meta_bytes);
+      require(discards || is_as_sent(reader, memory));
       received.headers.push_back(reader.header());
       received.content += reader.meta();
       if (!discards) {
@@ -78,12 +93,18 @@ Received receive(FuzzBytes bytes, std::size_t piece, bool discards) {
   return received;
 }
 
-// The first byte chooses the size of the pieces, and whether payloads are dropped.
+// The first byte chooses the size of the pieces, and whether payloads are dropped. A stream may be
+// repeated until it is longer than the reader's buffer.
 void run(FuzzBytes bytes) {
+  constexpr std::size_t kLong = 150'000;
   const std::uint8_t choice = take_byte(bytes);
   const bool discards = choice % 2 == 1;
-  const Received cut = receive(bytes, 1 + choice / 2U, discards);
-  require(cut == receive(bytes, std::max<std::size_t>(1, bytes.size()), discards));
+  std::vector<std::uint8_t> stream(bytes.begin(), bytes.end());
+  const bool repeats = choice >= 240 && bytes.size() >= kHeaderBytes;
+  while (repeats && stream.size() < kLong) stream.insert(stream.end(), bytes.begin(), bytes.end());
+  const std::size_t piece = repeats ? 1000 * (1 + choice / 2U) : 1 + choice / 2U;
+  const Received cut = receive(stream, piece, discards);
+  require(cut == receive(stream, std::max<std::size_t>(1, stream.size()), discards));
   for (const FrameHeader& header : cut.headers) {
     std::array<std::byte, kHeaderBytes> again{};
     encode(header, again);
@@ -91,7 +112,13 @@ void run(FuzzBytes bytes) {
   }
 }
 
-// Magic, version and checksum of each frame.
+void seal_header(std::span<std::byte, kHeaderBytes> bytes) {
+  const auto crc = static_cast<std::uint32_t>(
+      ::crc32(0, reinterpret_cast<const std::uint8_t*>(bytes.data()), kHeaderBytes - 4));
+  std::memcpy(bytes.data() + kHeaderBytes - 4, &crc, sizeof(crc));
+}
+
+// Magic, version and checksums of each frame.
 void seal(std::span<std::uint8_t> data) {
   if (!data.empty()) data = data.subspan(1);
   while (data.size() >= kHeaderBytes) {
@@ -99,12 +126,16 @@ void seal(std::span<std::uint8_t> data) {
                                                    kHeaderBytes);
     std::memcpy(bytes.data(), &kFrameMagic, sizeof(kFrameMagic));
     std::memcpy(bytes.data() + 4, &kProtocolVersion, sizeof(kProtocolVersion));
-    const auto crc = static_cast<std::uint32_t>(::crc32(0, data.data(), kHeaderBytes - 4));
-    std::memcpy(bytes.data() + kHeaderBytes - 4, &crc, sizeof(crc));
+    seal_header(bytes);
     try {
-      const FrameHeader header = decode(bytes, kLimits);
-      const std::uint64_t frame = kHeaderBytes + header.meta_bytes + header.payload_bytes;
-      data = data.subspan(std::min<std::uint64_t>(data.size(), frame));
+      FrameHeader header = decode(bytes, kLimits);
+      const std::uint64_t body = header.meta_bytes + header.payload_bytes;
+      const bool whole = body <= data.size() - kHeaderBytes;
+      if (whole && header.body_checksum) {
+        header.body_checksum = body_checksum(data.data() + kHeaderBytes, body);
+        encode(header, bytes);
+      }
+      data = data.subspan(std::min<std::uint64_t>(data.size(), kHeaderBytes + body));
     } catch (const FrameError&) {
       return;
     }

@@ -26,8 +26,9 @@ struct FuzzTarget {
 };
 
 extern const FuzzTarget kAddressFuzzer, kCheckpointFuzzer, kCoreFuzzer, kFrameFuzzer, kIdxFuzzer,
-    kMessageFuzzer, kPngFuzzer, kPreparedFuzzer, kRecipeFuzzer, kReviewFuzzer, kRowFuzzer,
-    kRowCacheFuzzer, kTextFuzzer, kWordListFuzzer;
+    kMessageFuzzer, kNameListFuzzer, kPackageFuzzer, kPngFuzzer, kPreparedFuzzer, kRecipeFuzzer,
+    kReviewFuzzer, kRowFuzzer, kRowCacheFuzzer, kRowTextFuzzer, kRunRecordFuzzer, kSettingFuzzer,
+    kTextFuzzer, kWordListFuzzer, kWorkFolderFuzzer;
 
 // Throws what no parser throws.
 void require(bool promise, const char* file = __builtin_FILE(), int line = __builtin_LINE());

@@ -37,10 +37,12 @@ TEST_P(KeptCases, AreAcceptedOrRefused) {
 
 INSTANTIATE_TEST_SUITE_P(All, KeptCases,
                          testing::Values(&kAddressFuzzer, &kCheckpointFuzzer, &kCoreFuzzer,
-                                         &kFrameFuzzer, &kIdxFuzzer, &kMessageFuzzer, &kPngFuzzer,
+                                         &kFrameFuzzer, &kIdxFuzzer, &kMessageFuzzer,
+                                         &kNameListFuzzer, &kPackageFuzzer, &kPngFuzzer,
                                          &kPreparedFuzzer, &kRecipeFuzzer, &kReviewFuzzer,
-                                         &kRowFuzzer, &kRowCacheFuzzer, &kTextFuzzer,
-                                         &kWordListFuzzer),
+                                         &kRowFuzzer, &kRowCacheFuzzer, &kRowTextFuzzer,
+                                         &kRunRecordFuzzer, &kSettingFuzzer, &kTextFuzzer,
+                                         &kWordListFuzzer, &kWorkFolderFuzzer),
                          [](const auto& fuzzer) { return std::string(fuzzer.param->name); });
 
 }  // namespace

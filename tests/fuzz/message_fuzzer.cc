@@ -18,7 +18,8 @@ namespace {
 
 // Takes the bytes of the next message: its length is the first of them.
 FuzzBytes take_message(FuzzBytes& bytes) {
-  const std::size_t length = std::min<std::size_t>(take_byte(bytes), bytes.size());
+  std::size_t length = take_byte(bytes);
+  length = std::min(length, bytes.size());
   const FuzzBytes message = bytes.first(length);
   bytes = bytes.subspan(length);
   return message;
@@ -73,10 +74,11 @@ void check_core(FuzzBytes bytes, const Options& options) {
     const std::uint64_t version = core.version();
     accepts<FrameError>([&] {
       switch (type % 5) {
-        case 0:
-          core.push({client, client, 0, take_byte(bytes)},
-                    parsed<wire::Push>(as_text(take_message(bytes))));
+        case 0: {
+          const std::uint64_t base = take_byte(bytes);
+          core.push({client, client, 0, base}, parsed<wire::Push>(as_text(take_message(bytes))));
           break;
+        }
         case 1:
           core.pull(client, client, parsed<wire::Pull>(as_text(take_message(bytes))));
           break;

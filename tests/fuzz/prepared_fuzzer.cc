@@ -1,9 +1,10 @@
-// Any words, numbers, labels and settings in a file of prepared reviews: a DataError, or rows of
-// words that there are. The file itself is HDF5's to read, so it is always one.
+// Any words, numbers, labels and settings in a file of prepared reviews, and any damage to the
+// bytes of one: a DataError, or rows of words that there are.
 #include <algorithm>
 #include <vector>
 
 #include "base/error.h"
+#include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "data/prepared.h"
 #include "data/prepared_block.h"
@@ -12,6 +13,12 @@
 
 namespace paceline {
 namespace {
+
+constexpr std::uint8_t kDamage = 0xFF;  // the first byte: what follows is damage
+
+FuzzBytes as_bytes_of(std::string_view text) {
+  return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
+}
 
 // Takes up to so many bytes.
 FuzzBytes take(FuzzBytes& bytes, std::size_t most) {
@@ -70,12 +77,39 @@ void check(const std::filesystem::path& path) {
   }
 }
 
+// Changes to a file, three bytes each: where, and what is added to the byte there. The last byte of
+// an odd number cuts it off.
+void damage(std::string& file, FuzzBytes bytes) {
+  while (bytes.size() >= 3) {
+    const std::size_t at = (std::size_t{bytes[0]} << 8 | bytes[1]) % file.size();
+    file[at] = static_cast<char>(static_cast<std::uint8_t>(file[at]) + bytes[2]);
+    bytes = bytes.subspan(3);
+  }
+  if (bytes.size() == 1) file.resize(file.size() * bytes[0] / 255);
+}
+
 void run(FuzzBytes bytes) {
   static const TempDir folder;
   const std::filesystem::path file = folder / "reviews.h5";
   const std::uint8_t choice = take_byte(bytes);
-  write(file, choice, bytes);
-  accepts<DataError>([&] { check(file); });
+  if (choice != kDamage) {
+    write(file, choice, bytes);
+    accepts<DataError>([&] { check(file); });
+    return;
+  }
+  static const std::string whole = [&] {
+    constexpr std::uint8_t kSample = 0xE8;  // two rows of three numbers, in chunks; seven words
+    using namespace std::string_view_literals;
+    constexpr auto kContent =
+        "one\0two\0six\0fourfiveninezero\4\5\6\7\10\4\0\1{\"cut\": \"end\"}"sv;
+    write(folder / "whole.h5", kSample, as_bytes_of(kContent));
+    check(folder / "whole.h5");
+    return read_text(folder / "whole.h5");
+  }();
+  std::string content = whole;
+  damage(content, bytes);
+  const BytesFile damaged(as_bytes_of(content));
+  accepts<DataError>([&] { check(damaged.path()); });
 }
 
 }  // namespace

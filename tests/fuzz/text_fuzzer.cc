@@ -59,6 +59,41 @@ void check_vocabulary(std::string_view text) {
   }
 }
 
+// The numbers of the words of a text, as many as are kept.
+std::vector<std::int32_t> numbers_of(std::string_view text, TextKind kind, const Vocabulary& words,
+                                     const TextOptions& options) {
+  std::vector<std::int32_t> numbers;
+  const Marks marks = kind == TextKind::kReviews ? Marks::kDropped : Marks::kWords;
+  for (const std::string& word : words_of(text, marks)) {
+    if (numbers.size() < options.length) numbers.push_back(words.number(word));
+  }
+  return numbers;
+}
+
+// Every line of the split is an example, with its words as the vocabulary numbers them.
+void check_content(const Dataset& dataset, TextKind kind, const TextOptions& options, Split split) {
+  const std::vector<Vocabulary> words = vocabularies_of(kind, options, 0);
+  std::uint64_t example = 0;
+  const TextSource source(kind, options, split, 0);
+  source.for_each([&](const TextLine& line) {
+    Batch batch;
+    dataset.read(std::span(&example, 1), batch);
+    const auto row = [&](std::size_t number) {
+      const auto tokens = sequence_of(batch.rows.at(0), number);
+      return std::vector<std::int32_t>(tokens.begin(), tokens.end());
+    };
+    if (kind == TextKind::kReviews) {
+      require(batch.labels.at(0) == (line.first == "1" ? 1 : 0) || line.first.size() > 1);
+      require(row(0) == numbers_of(line.second, kind, words[0], options));
+    } else {
+      require(row(0) == numbers_of(line.first, kind, words[0], options));
+      require(row(1) == numbers_of(line.second, kind, words[1], options));
+    }
+    ++example;
+  });
+  require(example == dataset.info().examples);
+}
+
 void check_file(FuzzBytes bytes, TextKind kind, std::uint64_t limit) {
   const BytesFile file(bytes);
   TextOptions options;
@@ -71,6 +106,7 @@ void check_file(FuzzBytes bytes, TextKind kind, std::uint64_t limit) {
       const auto dataset = open_texts(kind, options, split, limit, "fuzzed");
       require(dataset->info().examples == estimate.examples);
       require(limit == 0 || split == Split::kTest || dataset->info().examples <= limit);
+      if (limit == 0) check_content(*dataset, kind, options, split);
     });
   }
 }
