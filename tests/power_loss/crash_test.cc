@@ -3,9 +3,15 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <linux/openat2.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <fstream>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "base/file/file.h"
@@ -90,14 +96,46 @@ TEST(PowerLoss, RemovesAFolderThatWasMadeAndNotSynced) {
 
 // What the recorder would not see must not look as if nothing had happened.
 TEST(PowerLoss, TheRecorderRefusesWhatItDoesNotKnow) {
-  const TempDir dir;
-  write_atomically(dir / "file", "one");
-  EXPECT_THROW(record(dir.path(),
-                      [&] {
-                        fs::create_hard_link(dir / "file", dir / "other");
-                        return 0;
-                      }),
-               std::runtime_error);
+  using Way = std::function<bool(const fs::path&)>;
+  const auto mapped = [](const fs::path& dir, int protection, int flags) {
+    const int file = ::open((dir / "one").c_str(), flags);
+    return ::mmap(nullptr, 3, protection, MAP_SHARED, file, 0) != MAP_FAILED;
+  };
+  const std::map<std::string, Way> ways = {
+      {"a link",
+       [](const fs::path& dir) {
+         return ::link((dir / "one").c_str(), (dir / "other").c_str()) == 0;
+       }},
+      {"an exchange",
+       [](const fs::path& dir) {
+         return ::renameat2(AT_FDCWD, (dir / "one").c_str(), AT_FDCWD, (dir / "two").c_str(),
+                            RENAME_EXCHANGE) == 0;
+       }},
+      {"a pipe", [](const fs::path& dir) { return ::mkfifo((dir / "pipe").c_str(), 0600) == 0; }},
+      {"a hole",
+       [](const fs::path& dir) {
+         const int file = ::open((dir / "one").c_str(), O_RDWR);
+         return ::fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 2) == 0;
+       }},
+      {"another way to open",
+       [](const fs::path& dir) {
+         open_how how{};
+         how.flags = O_RDWR;
+         return ::syscall(SYS_openat2, AT_FDCWD, (dir / "one").c_str(), &how, sizeof how) >= 0;
+       }},
+      {"a mapping that can be written to",
+       [&](const fs::path& dir) { return mapped(dir, PROT_WRITE, O_RDWR); }},
+      {"a mapping that could be",
+       [&](const fs::path& dir) { return mapped(dir, PROT_READ, O_RDWR); }},
+  };
+  const auto recorded = [](const Way& way) {
+    const TempDir dir;
+    write_atomically(dir / "one", "one");
+    write_atomically(dir / "two", "two");
+    return record(dir.path(), [&] { return way(dir.path()) ? 0 : 1; }).exit_code;
+  };
+  for (const auto& [what, way] : ways) EXPECT_THROW(recorded(way), std::runtime_error) << what;
+  EXPECT_EQ(recorded([&](const fs::path& dir) { return mapped(dir, PROT_READ, O_RDONLY); }), 0);
 }
 
 TEST(PowerLoss, SeesWhatProgramsAndTheirChildrenDo) {

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/filter.h>
+#include <linux/fs.h>
 #include <linux/seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -28,18 +30,22 @@ namespace {
 namespace fs = std::filesystem;
 using Arguments = std::array<std::uint64_t, 6>;
 
-// Calls that change files, or say that they are to be on the disk. Those of the second line exist
-// on some processors only.
-constexpr auto kWatched = std::to_array<long>(
-    {SYS_openat,    SYS_write,    SYS_writev,    SYS_pwrite64, SYS_pwritev,   SYS_pwritev2,
-     SYS_ftruncate, SYS_truncate, SYS_fallocate, SYS_fsync,    SYS_fdatasync, SYS_renameat,
-     SYS_renameat2, SYS_unlinkat, SYS_mkdirat,   SYS_linkat,   SYS_symlinkat, SYS_copy_file_range,
-     SYS_sendfile,  SYS_splice,   SYS_mmap,
+// Calls that change files, or may do so behind our back, or say that they are to be on the disk.
+// Those between #ifdef exist on some processors only.
+constexpr auto kWatched =
+    std::to_array<long>({SYS_openat,    SYS_write,           SYS_writev,    SYS_pwrite64,
+                         SYS_pwritev,   SYS_pwritev2,        SYS_ftruncate, SYS_truncate,
+                         SYS_fallocate, SYS_fsync,           SYS_fdatasync, SYS_renameat,
+                         SYS_renameat2, SYS_unlinkat,        SYS_mkdirat,   SYS_linkat,
+                         SYS_symlinkat, SYS_copy_file_range, SYS_sendfile,  SYS_splice,
+                         SYS_mmap,      SYS_ioctl,           SYS_mknodat,   SYS_open_by_handle_at,
+                         SYS_io_setup,  SYS_io_uring_setup,
 #ifdef SYS_open
-     SYS_open,      SYS_creat,    SYS_rename,    SYS_unlink,   SYS_rmdir,     SYS_mkdir,
-     SYS_link,      SYS_symlink,
+                         SYS_open,      SYS_creat,           SYS_rename,    SYS_unlink,
+                         SYS_rmdir,     SYS_mkdir,           SYS_link,      SYS_symlink,
+                         SYS_mknod,
 #endif
-     SYS_openat2});
+                         SYS_openat2});
 
 // Makes the kernel stop this thread, and all that come from it, at these calls and at no others.
 void stop_at_watched_calls() {
@@ -131,6 +137,8 @@ class Tracer {
         break;
       case SYS_unlinkat:
       case SYS_mkdirat:
+      case SYS_mknodat:
+      case SYS_openat2:
         call.place = place(thread, a[0], a[1]);
         break;
       case SYS_renameat:
@@ -152,6 +160,7 @@ class Tracer {
       case SYS_unlink:
       case SYS_rmdir:
       case SYS_mkdir:
+      case SYS_mknod:
         call.place = place(thread, AT_FDCWD, a[0]);
         break;
       case SYS_creat:
@@ -195,15 +204,20 @@ class Tracer {
       case SYS_copy_file_range:
         if (a[3] != 0) expect_elsewhere(thread, a[2], call);
         return wrote(thread, a[2], std::nullopt, result);
-      case SYS_ftruncate:
       case SYS_fallocate:
+        if (a[1] != 0) expect_elsewhere(thread, a[0], call);  // holes, and parts that move
+        return resized(thread, a[0]);
+      case SYS_ftruncate:
         return resized(thread, a[0]);
       case SYS_fsync:
       case SYS_fdatasync:
         if (const auto node = node_of(thread, a[0])) tree_.synced(*node, call.events);
         return;
-      case SYS_renameat:
       case SYS_renameat2:
+        // An exchange, say.
+        if ((a[4] & ~RENAME_NOREPLACE) != 0 && (call.place || call.place_2)) refuse(call);
+        return renamed(call);
+      case SYS_renameat:
 #ifdef SYS_open
       case SYS_rename:
 #endif
@@ -221,10 +235,21 @@ class Tracer {
 #endif
         return made_folder(call);
       case SYS_mmap:
-        if ((a[2] & PROT_WRITE) != 0 && (a[3] & MAP_TYPE) != MAP_PRIVATE) {
+        // What can be written to by the file could be made writable later.
+        if ((a[3] & MAP_TYPE) != MAP_PRIVATE && (a[3] & MAP_ANONYMOUS) == 0 &&
+            is_writable(thread, a[4])) {
           expect_elsewhere(thread, a[4], call);
         }
         return;
+      case SYS_ioctl:
+        if (a[1] == FICLONE || a[1] == FICLONERANGE || a[1] == FIDEDUPERANGE) {
+          expect_elsewhere(thread, a[0], call);
+        }
+        return;
+      case SYS_open_by_handle_at:
+      case SYS_io_setup:
+      case SYS_io_uring_setup:
+        refuse(call);
       case SYS_pwritev2:
         return expect_elsewhere(thread, a[0], call);
       case SYS_splice:
@@ -281,13 +306,20 @@ class Tracer {
     return tree_.node_of(status_of(thread, file));
   }
 
-  // Where the thread would read or write next.
-  static std::uint64_t position_of(pid_t thread, std::uint64_t file) {
+  // Where the thread would read or write next, and how the file was opened.
+  struct Descriptor {
+    std::uint64_t position = 0;
+    int flags = 0;
+  };
+  static Descriptor descriptor_of(pid_t thread, std::uint64_t file) {
     std::ifstream info(fmt::format("/proc/{}/fdinfo/{}", thread, static_cast<int>(file)));
     std::string word;
-    std::uint64_t position = 0;
-    info >> word >> position;
-    return position;
+    Descriptor found;
+    info >> word >> found.position >> word >> std::oct >> found.flags;
+    return found;
+  }
+  static bool is_writable(pid_t thread, std::uint64_t file) {
+    return (descriptor_of(thread, file).flags & O_ACCMODE) != O_RDONLY;
   }
 
   // ---- what has happened -------------------------------------------------------------------
@@ -304,7 +336,7 @@ class Tracer {
              std::uint64_t count) {
     const auto node = node_of(thread, file);
     if (!node || count == 0) return;
-    const std::uint64_t from = offset.value_or(position_of(thread, file) - count);
+    const std::uint64_t from = offset.value_or(descriptor_of(thread, file).position - count);
     std::string bytes(count, '\0');
     const int in = ::open(file_path(thread, file).c_str(), O_RDONLY | O_CLOEXEC);
     const ssize_t got = ::pread(in, bytes.data(), count, static_cast<off_t>(from));
