@@ -20,8 +20,12 @@ target_compile_definitions(paceline_test_paths PRIVATE
 
 # Long loops over seeds take a part of them, another one in each preset: see tests/base/seeds.h.
 set(PACELINE_SEEDS "1/1" CACHE STRING "The part of the seeds that tests take: 2/3 is the second third")
-# Two properties, since gtest_discover_tests passes no lists on.
-set(environment ENVIRONMENT PACELINE_SEEDS=${PACELINE_SEEDS}
+# Tests that start whole runs are in the release build, which takes the first part of the seeds, and
+# in one sanitizer's build: half of the seeds for each.
+string(REGEX REPLACE "^1/[2-9]$" "1/2" PACELINE_RUN_SEEDS "${PACELINE_SEEDS}")
+string(REGEX REPLACE "^[2-9]/[2-9]$" "2/2" PACELINE_RUN_SEEDS "${PACELINE_RUN_SEEDS}")
+# A property of its own, since gtest_discover_tests passes no lists on.
+set(environment
   ENVIRONMENT_MODIFICATION TSAN_OPTIONS=set:suppressions=${PACELINE_ROOT}/tests/tsan.supp)
 
 # Suites that need root have names with this end; ctest knows their tests by the label `root`.
@@ -62,7 +66,9 @@ function(paceline_tests name)
   endif()
   set(properties TIMEOUT ${arg_TIMEOUT} ${environment})
   if(arg_CLUSTERS)
-    list(APPEND properties PROCESSORS 2)
+    list(APPEND properties PROCESSORS 2 ENVIRONMENT PACELINE_SEEDS=${PACELINE_RUN_SEEDS})
+  else()
+    list(APPEND properties ENVIRONMENT PACELINE_SEEDS=${PACELINE_SEEDS})
   endif()
   if(PACELINE_SANITIZE AND NOT arg_CLUSTERS)
     paceline_shards(${name} "${arg_SHARDS}")
@@ -93,6 +99,6 @@ function(paceline_shards name count)
     set_tests_properties(${name}/${shard}_of_${count} PROPERTIES TIMEOUT 600 COST 100
       ${environment})
     set_property(TEST ${name}/${shard}_of_${count} APPEND PROPERTY ENVIRONMENT
-      GTEST_TOTAL_SHARDS=${count} GTEST_SHARD_INDEX=${index})
+      PACELINE_SEEDS=${PACELINE_SEEDS} GTEST_TOTAL_SHARDS=${count} GTEST_SHARD_INDEX=${index})
   endforeach()
 endfunction()

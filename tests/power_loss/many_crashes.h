@@ -3,24 +3,28 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
 #include "base/random.h"
+#include "base/seeds.h"
 #include "power_loss/crash.h"
 
 namespace paceline {
 
-// Calls check(crash) with `place` as the disk may be after each of so many. A third of them come
-// after the last event: what a program has finished must stay.
+// Calls check(crash) with `place` as the disk may be after each of so many, or after this build's
+// part of them (base/seeds.h). A third of them come after the last event: what a program has
+// finished must stay.
 template <typename Check>
-void after_crashes(const DiskLog& log, int crashes, const std::filesystem::path& place,
+void after_crashes(const DiskLog& log, std::uint64_t crashes, const std::filesystem::path& place,
                    const Check& check) {
-  Random random(7);
-  for (int i = 0; i < crashes; ++i) {
+  const Seeds some = seeds(crashes);
+  for (std::uint64_t seed = some.first; seed <= some.last; ++seed) {
     const std::size_t last = log.events.size();
-    const Crash crash{i % 3 == 0 ? last : random.below(last + 1),
-                      i < 3 || i % 8 == 0 ? 0 : static_cast<std::uint64_t>(i)};
+    // Each by itself: the same crash whatever part it is in.
+    const Crash crash{seed % 3 == 0 ? last : Random(seed).below(last + 1),
+                      seed % 8 == 0 ? 0 : seed};
     std::filesystem::remove_all(place);
     restore(log, crash, place);
     SCOPED_TRACE("after " + std::to_string(crash.events) + " of " + std::to_string(last) +
