@@ -15,6 +15,7 @@ namespace paceline {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
@@ -59,25 +60,57 @@ TEST_F(PowerLossOfReviews, AnOutputIsWholeOrNotThere) {
   });
 }
 
-// With what is left of the work, or without it; never with what is half there.
+TEST_F(PowerLossOfReviews, AnOutputThatIsReplacedIsTheOldOneOrTheNewOne) {
+  for (const char* format : {"hdf5", "tsv"}) {
+    fs::remove_all(disk());
+    fs::create_directory(disk());
+    Words words = prepare();
+    words.insert(words.end(), {"--format", format});
+    Words earlier = words;
+    earlier.insert(earlier.end(), {"--vocabulary", "100"});
+    ASSERT_EQ(record(disk(), earlier).exit_code, 0);
+    const std::string before = read_text(output());
+    const DiskLog log = record(disk(), words);
+    ASSERT_EQ(log.exit_code, 0) << log.output;
+    const std::string whole = read_text(output());
+    ASSERT_TRUE(whole != before);
+    std::uint64_t kept = 0;
+    after_crashes(log, 100, disk(), [&](const Crash& crash) {
+      ASSERT_TRUE(fs::exists(output()));
+      const std::string found = read_text(output());
+      EXPECT_TRUE(found == whole || (found == before && !is_at_end(log, crash)));
+      kept += found == before ? 1 : 0;
+    });
+    EXPECT_GT(kept, 10U) << format;  // otherwise nothing was put to the test
+  }
+}
+
+// With what is left of the work, or without it; never with what is half there. A command refuses to
+// go on when the report of a task is whole, and what it reports of is not: that cannot be when only
+// what was synced is left, nor once all is over. Where it may be, about every third time it is.
 TEST_F(PowerLossOfReviews, TheSameCommandComesToTheSameOutput) {
   const DiskLog log = record(disk(), prepare());
   ASSERT_EQ(log.exit_code, 0) << log.output;
   const std::string whole = read_text(output());
   fs::create_directory(dir_ / "elsewhere");
   int refused = 0;
-  after_crashes(log, 60, disk(), [&](const Crash&) {
+  int torn = 0;
+  after_crashes(log, 60, disk(), [&](const Crash& crash) {
+    const bool may_be_torn = crash.seed != 0 && !is_at_end(log, crash);
+    torn += may_be_torn ? 1 : 0;
     fs::remove(output());
     DiskLog next = record(dir_ / "elsewhere", prepare());
     if (next.exit_code != 0) {
-      EXPECT_THAT(next.output, HasSubstr("--fresh"));
+      EXPECT_TRUE(may_be_torn) << next.output;
+      EXPECT_THAT(next.output, AllOf(HasSubstr("reviews.h5.work/"), HasSubstr("--fresh")));
       ++refused;
       next = record(dir_ / "elsewhere", prepare("--fresh"));
     }
     ASSERT_EQ(next.exit_code, 0) << next.output;
     EXPECT_TRUE(read_text(output()) == whole);
   });
-  EXPECT_LT(refused, 40);  // otherwise nothing was gone on with
+  EXPECT_GT(refused, 0);
+  EXPECT_LT(3 * refused, 2 * torn);
 }
 
 }  // namespace
