@@ -3,16 +3,20 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 times=()
+failed=()
+goes_on= # not empty: what fails does not hide what comes after it
 logs=$(mktemp -d)
 builder=
 trap '[ -z "$builder" ] || kill -- "-$builder" 2>/dev/null || true; rm -rf "$logs"' EXIT
 
-stage() { # stage NAME COMMAND…; the first that fails ends it all
-  local name=$1 start=$SECONDS
+stage() { # stage NAME COMMAND…; the first that fails ends it all, unless goes_on
+  local name=$1 start=$SECONDS status=0
   shift
   printf '\n=== %s\n' "$name"
-  "$@"
-  times+=("$(printf '%-28s %5d s' "$name" $((SECONDS - start)))")
+  "$@" || status=$?
+  times+=("$(printf '%-28s %5d s%s' "$name" $((SECONDS - start)) "$([ $status = 0 ] || echo ', failed')")")
+  [ $status = 0 ] || [ -n "$goes_on" ] || exit $status
+  [ $status = 0 ] || failed+=("$name")
 }
 
 # A build uses all cores, while tests wait most of the time. So `make TARGET…` goes on in the
@@ -45,5 +49,6 @@ last_stage() { # last_stage [MAKE ARGUMENT…]
   stage "release tests" bash -o pipefail -c 'make test "$@" | tee "$0"' "$logs/tests" "$@"
   printf '\n%-28s %5d s, of which\n' "all stages" $SECONDS
   printf '  %s\n' "${times[@]}"
-  grep 'tests passed' "$logs/tests" | tail -n 1
+  grep 'tests passed' "$logs/tests" | tail -n 1 || true
+  [ ${#failed[@]} = 0 ] || exit 1
 }

@@ -156,15 +156,16 @@ TEST_F(ChangedSources, OnABranchAreThoseSinceItLeftTheMainOne) {
   EXPECT_EQ(changed(), "src/base/b.cc\nsrc/base/a.cc\n");
 }
 
-// .ci/run with a `make` that prints its arguments, and fails when they are `failing`.
-ToolOutcome ci_run(const std::string& failing) {
+// .ci/run, or another script there, with a `make` that prints its arguments, and fails when the
+// first is `failing`.
+ToolOutcome ci_run(const std::string& failing, const std::string& script = "run") {
   const TestFolder folder;
   folder.write("make",
                "#!/bin/sh\necho make $*\n[ \"$1\" != '" + failing +
                    "' ] || exit 1\n"
                    "[ \"$1\" != test ] || echo '100% tests passed, 0 tests failed out of 7'\n");
-  return shell("cd " + folder.path().string() + " && chmod +x make && PATH=$PWD:$PATH " +
-               source_path(".ci/run") + " 2>&1");
+  return shell("cd " + folder.path().string() + " && chmod +x make && XDG_CACHE_HOME=$PWD/cache " +
+               "PATH=$PWD:$PATH " + source_path(".ci/" + script) + " 2>&1");
 }
 
 TEST(CiRun, ChecksFirstAndEndsWithTheCountOfTheTests) {
@@ -180,6 +181,16 @@ TEST(CiRun, FailsWithTheFirstStageThatFails) {
   EXPECT_FALSE(outcome.ok);
   EXPECT_THAT(outcome.output, testing::EndsWith("make test-tsan PART=2/2\n"));
   EXPECT_FALSE(ci_run("test").ok);
+}
+
+TEST(CiFull, RunsAllStagesAndThenFailsWithOneThatHasFailed) {
+  EXPECT_TRUE(ci_run("nothing", "full").ok);
+  const ToolOutcome outcome = ci_run("tidy", "full");
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_THAT(outcome.output, HasSubstr("make test-asan"));
+  EXPECT_THAT(outcome.output, testing::ContainsRegex("clang-tidy of all +[0-9]+ s, failed\n"));
+  EXPECT_THAT(outcome.output, testing::EndsWith("\n100% tests passed, 0 tests failed out of 7\n"));
+  EXPECT_FALSE(ci_run("test", "full").ok);
 }
 
 // Where `python` + `3` stands without its path, in any file that is run or compiled: the first one
