@@ -106,22 +106,22 @@ class FuzzedChief {
         core_.quiet(from);
         break;
       case 10:
-        core_.lost(from, "lost");
+        core_.lost(from, CommError("lost"));
         break;
       case 11:
         core_.saved(take_byte(bytes));
         break;
       case 12:
-        core_.stop("asked to");
+        core_.stop();
         break;
       case 13:
-        core_.fail("failed", ExitCode::kData);
+        core_.fail(DataError("failed"));
         break;
       case 14:
         core_.hurry();
         break;
       default:
-        core_.save_failed(take_byte(bytes), "no room", ExitCode::kData);
+        core_.save_failed(take_byte(bytes), DataError("no room"));
     }
   }
 
@@ -135,7 +135,8 @@ class FuzzedWorker {
  public:
   static constexpr std::uint32_t kChunks = 2;
 
-  explicit FuzzedWorker(std::uint8_t choice) : core_(options(choice)) {}
+  explicit FuzzedWorker(std::uint8_t choice)
+      : rows_(options(choice).rows), core_(options(choice)) {}
 
   void step(FuzzBytes& bytes) {
     const std::uint8_t type = take_byte(bytes);
@@ -177,11 +178,23 @@ class FuzzedWorker {
       case 4:
         core_.refused(take<wire::Refusal>(bytes));
         break;
-      case 5:
-        core_.missed(chunk, take_byte(bytes));
+      case 5:  // changes of a version
+        arrive(chunk, {false, take_byte(bytes), std::nullopt}, bytes);
         break;
-      default:  // the chunk was looked at where they landed
-        if (core_.may_land(chunk)) core_.params(chunk, take_byte(bytes), type);
+      case 6:  // to be decoded
+        arrive(chunk, {false, std::nullopt, type}, bytes);
+        break;
+      default:
+        arrive(chunk, {true, std::nullopt, type}, bytes);
+    }
+  }
+
+  void arrive(std::uint32_t chunk, const WorkerCore::Arrival& arrival, FuzzBytes& bytes) {
+    if (rows_) {
+      core_.params(chunk, take_byte(bytes), arrival.clock);
+    } else {
+      core_.arriving(chunk, arrival);
+      core_.arrived(chunk, take_byte(bytes));
     }
   }
 
@@ -198,7 +211,7 @@ class FuzzedWorker {
     if (core_.superseded()) {
       core_.set_aside();
       has_share_ = false;
-      return;
+      return install();
     }
     bool all = true;
     for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk) {
@@ -208,8 +221,14 @@ class FuzzedWorker {
     if (!all) return;
     for (std::uint32_t chunk = 0; chunk < kChunks; ++chunk) core_.push(chunk, {});
     has_share_ = false;
+    install();
   }
 
+  void install() {
+    accepts<FrameError>([&] { core_.install_aside(); });
+  }
+
+  bool rows_;
   WorkerCore core_;
   bool has_share_ = false;
 };

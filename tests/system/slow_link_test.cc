@@ -62,9 +62,8 @@ TEST_F(SlowLinkAsRoot, AMessageThatTakesLongerThanTheDeadlineHarmsNobody) {
 
 // What workers have begun is finished: servers end alike, however long that takes.
 TEST_F(SlowLinkAsRoot, CtrlCWaitsForWhatIsUnderWay) {
-  PacelineProcess process(
-      dir_.path(), train("run", {"--mode", "async", "--checkpoint-every", "0", "--synthetic-width",
-                                 "20000", "--synthetic-examples", "1000"}));
+  PacelineProcess process(dir_.path(), train("run", {"--mode", "async", "--checkpoint-every", "0",
+                                                     "--synthetic-examples", "1000"}));
   ASSERT_TRUE(has_begun("run") || has_begun("run"));  // a step takes a while
   process.signal(SIGINT);
   EXPECT_EQ(process.wait(), 130) << process.output();
