@@ -5,6 +5,9 @@ add_library(paceline_test_flags INTERFACE)
 target_link_libraries(paceline_test_flags INTERFACE paceline_flags GTest::gmock GTest::gtest_main)
 # Half the time to compile; the code under test keeps its optimization.
 target_compile_options(paceline_test_flags INTERFACE -O0)
+if(CMAKE_CXX_COMPILER_ID STREQUAL Clang AND PACELINE_SANITIZE MATCHES address)
+  target_compile_definitions(paceline_test_flags INTERFACE __SANITIZE_ADDRESS__=1)  # as GCC has it
+endif()
 
 add_library(paceline_test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/common_headers.cc)
 target_link_libraries(paceline_test_headers
