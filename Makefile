@@ -3,27 +3,24 @@
 
 JOBS ?= $(shell nproc)
 # Most of the time tests wait for something: there may be more of them than cores.
-TEST_JOBS ?= $(shell echo $$((2 * $$(nproc))))
+TEST_JOBS ?= $(shell echo $$((3 * $$(nproc))))
 SECONDS_EACH ?= 60
 # One build at a time in build/release, where the launcher script builds, too.
 LOCKED = mkdir -p build/release && flock --close build/release/launcher-lock
 SOURCES = $(shell find src apps tests bench tools -name '*.h' -o -name '*.cc' 2>/dev/null)
 
 # What stands on large libraries.
-OPTIONAL = -DPACELINE_TESTS=ON -DPACELINE_TORCH=ON -DPACELINE_IMAGES=ON -DPACELINE_MPI=ON
-# More of CMake's options, another folder for the address sanitizer, and how many sources
-# tidy-changed looks at. A sanitizer's tests that start whole runs may be a part of them (PART=1/2).
+OPTIONAL = -DPACELINE_TESTS=ON -DPACELINE_TORCH=ON -DPACELINE_IMAGES=ON -DPACELINE_MPI=ON -DPACELINE_BENCH=ON
+# More of CMake's options, and another folder for the address sanitizer. A sanitizer's tests that start whole runs may be a part of them (PART=1/2).
 CMAKE_OPTIONS ?=
 ASAN ?= build/asan
-MOST ?=
 PART ?=
 
 SHELL := bash
 .SHELLFLAGS := -o pipefail -c
 
 .DEFAULT_GOAL := help
-.PHONY: help build build-asan build-fuzz build-tsan test test-asan test-tsan test-fuzz fuzz check format tidy tidy-changed \
-  clean packages all-packages
+.PHONY: help build build-asan build-fuzz build-tsan test test-asan test-tsan test-fuzz fuzz debug check format tidy clean packages all-packages
 .NOTPARALLEL:
 
 help: ## show this list
@@ -58,11 +55,12 @@ test-fuzz: build-fuzz ## all fuzzers: the cases that are kept, then a fixed numb
 	ctest --test-dir $(ASAN) -R '^fuzz/' --output-on-failure -j $(JOBS)
 
 fuzz: build-fuzz ## all fuzzers, for SECONDS_EACH [60] each, on from the last time; what fails is left in build/asan
-	cd $(ASAN) && for program in tests/fuzz/*_fuzzer; do \
-	  name=$$(basename $$program _fuzzer); \
-	  PACELINE_CORPUS=corpus $(CURDIR)/tools/fuzz $$program $(CURDIR)/tests/fuzz/$$name \
-	    -max_total_time=$(SECONDS_EACH) || exit 1; \
-	done
+	cd $(ASAN) && printf '%s\n' $(CURDIR)/tests/fuzz/*/ | PACELINE_CORPUS=corpus \
+	  xargs -P $(JOBS) -I{} $(CURDIR)/tools/fuzz tests/fuzz/fuzzers {} -max_total_time=$(SECONDS_EACH)
+
+debug: all-packages ## build everything without optimization, each source compiled alone
+	cmake --preset debug $(OPTIONAL) $(CMAKE_OPTIONS)
+	cmake --build build/debug -j $(JOBS)
 
 check: packages ## layers of the source tree, paths in the documentation, formatting
 	tools/check_layers
@@ -72,11 +70,8 @@ check: packages ## layers of the source tree, paths in the documentation, format
 format: packages ## format all sources
 	@clang-format -i $(SOURCES)
 
-tidy: all-packages ## clang-tidy over all sources, each compiled alone
-	@printf '%s\n' $(filter src/%.cc apps/%.cc,$(SOURCES)) | tools/tidy
-
-tidy-changed: all-packages ## the same over what has changed, and what includes that
-	@tools/changed_sources | tools/tidy $(MOST)
+tidy: build-asan ## clang-tidy over all sources, as the address sanitizer's build compiles them
+	tools/tidy $(ASAN)
 
 clean: ## delete everything that was built
 	rm -rf build

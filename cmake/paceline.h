@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/random.h"
-#include "cli/main.h"
+#include "cli/commands/main.h"
 #include "data/dataset.h"
+#include "model/catalogue/registry.h"
 #include "model/model.h"
-#include "model/registry.h"

@@ -1,4 +1,4 @@
-// The tools that decide which tests run and which sources clang-tidy reads.
+// The tools that run tests and clang-tidy, and what CI makes of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -86,74 +86,46 @@ TEST_F(RunTests, FailsWhenATestFails) {
   EXPECT_THAT(outcome.output, HasSubstr("0% tests passed, 1 tests failed out of 1"));
 }
 
-class ChangedSources : public testing::Test {
+// A build of one source, and clang-tidy over it.
+class Tidy : public testing::Test {
  protected:
-  ChangedSources() {
-    folder_.write("apps/main.cc", "");
-    folder_.write("src/base/a.h", "");
-    folder_.write("src/base/b.h", "#include \"base/a.h\"\n");
-    folder_.write("src/base/a.cc", "#include \"base/a.h\"\n");
-    folder_.write("src/base/b.cc", "#include \"base/b.h\"\n");
-    folder_.write("src/base/c.cc", "#include <vector>\n");
-    git("init -q -b main . && git add . && " + commit("2020-01-01") + " -m old");
-  }
-  // A commit of the given day.
-  static std::string commit(const std::string& day) {
-    return "GIT_COMMITTER_DATE=" + day +
-           "T00:00:00Z git -c user.name=x -c user.email=x commit -q -a";
-  }
-  void git(const std::string& words) const {
-    const ToolOutcome outcome =
-        shell("cd " + folder_.path().string() + " && git " + words + " 2>&1");
-    EXPECT_TRUE(outcome.ok) << outcome.output;
-  }
-  std::string changed(const std::string& base = "") const {
-    const ToolOutcome outcome =
-        shell("PACELINE_TREE=" + folder_.path().string() + " changed_sources " + base + " 2>&1");
-    EXPECT_TRUE(outcome.ok);
-    return outcome.output;
+  ToolOutcome tidy(const std::string& source) const {
+    const std::string path = folder_.path().string();
+    folder_.write("src/base/a.cc", source);
+    folder_.write("apps/none.h", "");
+    folder_.write("build/compile_commands.json",
+                  "[{\n  \"directory\": \"" + path +
+                      "\",\n  \"command\": \"clang++ -c src/base/a.cc\",\n  \"file\": \"" + path +
+                      "/src/base/a.cc\"\n}]\n");
+    return shell("XDG_CACHE_HOME=" + path + "/cache tidy " + path + "/build " + path + " 2>&1");
   }
 
   TestFolder folder_;
 };
 
-TEST_F(ChangedSources, AreNoneWhenNothingHasChanged) {
-  EXPECT_EQ(changed("HEAD"), "");
+TEST_F(Tidy, AcceptsWhatIsNamedAsTheProjectNamesThings) {
+  const ToolOutcome outcome = tidy("int two_words() { return 1; }\n");
+  EXPECT_TRUE(outcome.ok) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("1 units"));
 }
 
-TEST_F(ChangedSources, AreThoseThatIncludeWhatHasChangedToo) {
-  folder_.write("src/base/a.h", "// new\n");
-  EXPECT_EQ(changed("HEAD"), "src/base/a.cc\nsrc/base/b.cc\n");
-  folder_.write("src/base/c.cc", "// new\n");
-  EXPECT_EQ(changed("HEAD"), "src/base/c.cc\nsrc/base/a.cc\nsrc/base/b.cc\n");
+TEST_F(Tidy, FailsWhenASourceIsNot) {
+  for (int i = 0; i < 2; ++i) {
+    const ToolOutcome outcome = tidy("int TwoWords() { return 1; }\n");
+    EXPECT_FALSE(outcome.ok);
+    EXPECT_THAT(outcome.output, HasSubstr("a.cc:1:5: error: invalid case style"));
+  }
 }
 
-TEST_F(ChangedSources, StartWithTheLatest) {
-  folder_.write("src/base/a.cc", "// new\n");
-  git("add . && " + commit("2020-01-05") + " -m first");
-  folder_.write("src/base/c.cc", "// new\n");
-  git("add . && " + commit("2020-01-06") + " -m second");
-  folder_.write("src/base/d.cc", "// not committed\n");
-  EXPECT_EQ(changed("HEAD~2"), "src/base/d.cc\nsrc/base/c.cc\nsrc/base/a.cc\n");
+TEST_F(Tidy, ReadsWhatHasPassedOnce) {
+  tidy("int two_words() { return 1; }\n");
+  EXPECT_THAT(tidy("int two_words() { return 1; }\n").output, HasSubstr("passed before"));
+  EXPECT_THAT(tidy("int two_words() { return 2; }\n").output, HasSubstr("1 units"));
 }
 
-TEST_F(ChangedSources, OnTheMainBranchAreThoseOfTheLastDay) {
-  folder_.write("src/base/a.cc", "// new\n");
-  git("add . && " + commit("2020-01-05") + " -m before");
-  folder_.write("src/base/b.cc", "// new\n");
-  git("add . && " + commit("2020-01-07") + " -m today");
-  folder_.write("src/base/c.cc", "// new\n");
-  git("add . && " + commit("2020-01-07") + " -m today");
-  EXPECT_EQ(changed(), "src/base/c.cc\nsrc/base/b.cc\n");
-}
-
-TEST_F(ChangedSources, OnABranchAreThoseSinceItLeftTheMainOne) {
-  git("update-ref refs/remotes/origin/main HEAD");
-  folder_.write("src/base/a.cc", "// new\n");
-  git("add . && " + commit("2020-01-05") + " -m before");
-  folder_.write("src/base/b.cc", "// new\n");
-  git("add . && " + commit("2020-01-09") + " -m today");
-  EXPECT_EQ(changed(), "src/base/b.cc\nsrc/base/a.cc\n");
+TEST_F(Tidy, FailsWhenThereIsNothingToRead) {
+  folder_.write("compile_commands.json", "[]\n");
+  EXPECT_FALSE(shell("tidy " + folder_.path().string() + " 2>&1").ok);
 }
 
 // .ci/run, or another script there, with a `make` that prints its arguments, and fails when the
@@ -188,7 +160,8 @@ TEST(CiFull, RunsAllStagesAndThenFailsWithOneThatHasFailed) {
   const ToolOutcome outcome = ci_run("tidy", "full");
   EXPECT_FALSE(outcome.ok);
   EXPECT_THAT(outcome.output, HasSubstr("make test-asan"));
-  EXPECT_THAT(outcome.output, testing::ContainsRegex("clang-tidy of all +[0-9]+ s, failed\n"));
+  EXPECT_THAT(outcome.output,
+              testing::ContainsRegex("clang-tidy, plugins too +[0-9]+ s, failed\n"));
   EXPECT_THAT(outcome.output, testing::EndsWith("\n100% tests passed, 0 tests failed out of 7\n"));
   EXPECT_FALSE(ci_run("test", "full").ok);
 }

@@ -27,6 +27,44 @@ TEST(CheckLayers, NamesTheLineThatIncludesFromAFolderAfter) {
             "src/base/a.h:3: src/base may not include from src/net, which comes after it\n");
 }
 
+TEST(CheckLayers, AcceptsAFolderInAnotherThatIncludesFromThatOneAndFromOneBesideIt) {
+  const TestFolder tree;
+  tree.write("src/net/a.h", "#include \"base/file/d.h\"\n");
+  tree.write("src/net/tcp/b.h", "#include \"net/a.h\"\n#include \"base/file/d.h\"\n");
+  tree.write("src/net/unix/fast/c.h", "#include \"net/tcp/b.h\"\n#include \"net/a.h\"\n");
+  tree.write("src/base/file/d.h", "#pragma once\n");
+  EXPECT_TRUE(shell("check_layers " + tree.path().string()).ok);
+}
+
+TEST(CheckLayers, NamesTheLineThatIncludesFromAFolderInItsOwn) {
+  const TestFolder tree;
+  tree.write("src/net/a.h", "#include \"net/tcp/b.h\"\n");
+  tree.write("src/net/tcp/b.h", "#pragma once\n\n#include \"net/tcp/fast/c.h\"\n");
+  tree.write("src/net/tcp/fast/c.h", "#pragma once\n");
+  const ToolOutcome outcome = shell("check_layers " + tree.path().string() + " 2>&1");
+  EXPECT_FALSE(outcome.ok);
+  EXPECT_EQ(outcome.output,
+            "src/net/a.h:1: src/net may not include from src/net/tcp, which comes after it\n"
+            "src/net/tcp/b.h:3: src/net/tcp may not include from src/net/tcp/fast, which comes "
+            "after it\n");
+}
+
+TEST(CheckLayers, NamesTheLinesByWhichFoldersOfOneFolderIncludeFromEachOther) {
+  const TestFolder tree;
+  tree.write("src/net/tcp/a.h", "#include \"net/unix/b.h\"\n");
+  tree.write("src/net/unix/b.h", "#pragma once\n#include \"net/frame/deep/c.h\"\n");
+  tree.write("src/net/frame/deep/c.h", "#pragma once\n");
+  tree.write("src/net/frame/d.h", "#include \"net/tcp/a.h\"\n");
+  tree.write("src/net/user/e.h", "#include \"net/tcp/a.h\"\n");
+  const ToolOutcome outcome = shell("check_layers " + tree.path().string() + " 2>&1");
+  EXPECT_FALSE(outcome.ok);
+  const std::string turn = ", which includes from it in turn\n";
+  EXPECT_EQ(outcome.output,
+            "src/net/frame/d.h:1: src/net/frame may not include from src/net/tcp" + turn +
+                "src/net/tcp/a.h:1: src/net/tcp may not include from src/net/unix" + turn +
+                "src/net/unix/b.h:2: src/net/unix may not include from src/net/frame" + turn);
+}
+
 TEST(CheckLayers, RefusesFoldersForEverything) {
   const TestFolder tree;
   tree.write("src/base/util/a.h", "#pragma once\n");

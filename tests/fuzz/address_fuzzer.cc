@@ -11,7 +11,7 @@
 #include "net/socket.h"
 
 namespace paceline {
-namespace {
+namespace address_fuzzer {
 
 void check_address(std::string_view text) {
   accepts<ConfigError>([&] {
@@ -63,8 +63,8 @@ void run(FuzzBytes bytes) {
   if (choice % 4 == 3) require(join(split(text, ','), ",") == text);
 }
 
-}  // namespace
+}  // namespace address_fuzzer
 
-const FuzzTarget kAddressFuzzer{"address", run};
+const FuzzTarget kAddressFuzzer{"address", address_fuzzer::run};
 
 }  // namespace paceline

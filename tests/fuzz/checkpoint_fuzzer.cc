@@ -10,7 +10,7 @@
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace checkpoint_fuzzer {
 
 namespace format = checkpoint_format;
 
@@ -70,8 +70,8 @@ void seal(std::span<std::uint8_t> data) {
   }
 }
 
-}  // namespace
+}  // namespace checkpoint_fuzzer
 
-const FuzzTarget kCheckpointFuzzer{"checkpoint", run, seal};
+const FuzzTarget kCheckpointFuzzer{"checkpoint", checkpoint_fuzzer::run, checkpoint_fuzzer::seal};
 
 }  // namespace paceline

@@ -13,7 +13,7 @@
 #include "session/message.h"
 
 namespace paceline {
-namespace {
+namespace core_fuzzer {
 
 constexpr Grid kGrid{.examples = 30, .batch = 10, .tile = 3};
 constexpr std::uint64_t kLastVersion = 9;
@@ -311,8 +311,8 @@ void run(FuzzBytes bytes) {
   feed(FuzzedServer(choice), bytes);
 }
 
-}  // namespace
+}  // namespace core_fuzzer
 
-const FuzzTarget kCoreFuzzer{"core", run};
+const FuzzTarget kCoreFuzzer{"core", core_fuzzer::run};
 
 }  // namespace paceline

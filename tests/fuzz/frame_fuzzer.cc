@@ -12,7 +12,7 @@
 #include "net/frame_reader.h"
 
 namespace paceline {
-namespace {
+namespace frame_fuzzer {
 
 constexpr FrameLimits kLimits{.meta_bytes = 1000, .payload_bytes = 100'000};
 
@@ -142,8 +142,8 @@ void seal(std::span<std::uint8_t> data) {
   }
 }
 
-}  // namespace
+}  // namespace frame_fuzzer
 
-const FuzzTarget kFrameFuzzer{"frame", run, seal};
+const FuzzTarget kFrameFuzzer{"frame", frame_fuzzer::run, frame_fuzzer::seal};
 
 }  // namespace paceline

@@ -6,6 +6,15 @@
 
 namespace paceline {
 
+std::span<const FuzzTarget* const> fuzz_targets() {
+  static constexpr const FuzzTarget* kAll[] = {
+      &kAddressFuzzer,   &kCheckpointFuzzer, &kCoreFuzzer,    &kFrameFuzzer,    &kIdxFuzzer,
+      &kMessageFuzzer,   &kNameListFuzzer,   &kPackageFuzzer, &kPngFuzzer,      &kPreparedFuzzer,
+      &kRecipeFuzzer,    &kReviewFuzzer,     &kRowFuzzer,     &kRowCacheFuzzer, &kRowTextFuzzer,
+      &kRunRecordFuzzer, &kSettingFuzzer,    &kTextFuzzer,    &kWordListFuzzer, &kWorkFolderFuzzer};
+  return kAll;
+}
+
 void require(bool promise, const char* file, int line) {
   if (promise) return;
   throw std::logic_error(fmt::format("a promise is broken: {}, line {}", file, line));

@@ -2,7 +2,7 @@
 // them and keep its promises, or refuse them with the error that its header names. Whatever else
 // comes out of run() is a bug: another exception, a broken promise, a sanitizer's finding.
 //
-// libFuzzer drives one of them at a time (libfuzzer_main.cc); the cases that are kept beside them
+// libFuzzer drives one of them at a time (libfuzzer_main.cc). The cases that are kept beside them
 // are fed to all of them by an ordinary test (kept_cases_test.cc), which any compiler can build.
 #pragma once
 
@@ -24,6 +24,9 @@ struct FuzzTarget {
   // Gives bytes the checksums that no fuzzer would guess; none: there are no such.
   void (*seal)(std::span<std::uint8_t> bytes) = nullptr;
 };
+
+// All of them: those below.
+std::span<const FuzzTarget* const> fuzz_targets();
 
 extern const FuzzTarget kAddressFuzzer, kCheckpointFuzzer, kCoreFuzzer, kFrameFuzzer, kIdxFuzzer,
     kMessageFuzzer, kNameListFuzzer, kPackageFuzzer, kPngFuzzer, kPreparedFuzzer, kRecipeFuzzer,

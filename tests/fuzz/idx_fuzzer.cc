@@ -6,7 +6,7 @@
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace idx_fuzzer {
 
 constexpr std::size_t kImagesHead = 16;  // bytes before the images
 constexpr std::size_t kLabelsHead = 8;   // bytes before the labels
@@ -49,8 +49,8 @@ void run(FuzzBytes bytes) {
   require(alone || !whole);
 }
 
-}  // namespace
+}  // namespace idx_fuzzer
 
-const FuzzTarget kIdxFuzzer{"idx", run};
+const FuzzTarget kIdxFuzzer{"idx", idx_fuzzer::run};
 
 }  // namespace paceline

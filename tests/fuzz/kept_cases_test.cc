@@ -35,14 +35,7 @@ TEST_P(KeptCases, AreAcceptedOrRefused) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, KeptCases,
-                         testing::Values(&kAddressFuzzer, &kCheckpointFuzzer, &kCoreFuzzer,
-                                         &kFrameFuzzer, &kIdxFuzzer, &kMessageFuzzer,
-                                         &kNameListFuzzer, &kPackageFuzzer, &kPngFuzzer,
-                                         &kPreparedFuzzer, &kRecipeFuzzer, &kReviewFuzzer,
-                                         &kRowFuzzer, &kRowCacheFuzzer, &kRowTextFuzzer,
-                                         &kRunRecordFuzzer, &kSettingFuzzer, &kTextFuzzer,
-                                         &kWordListFuzzer, &kWorkFolderFuzzer),
+INSTANTIATE_TEST_SUITE_P(All, KeptCases, testing::ValuesIn(fuzz_targets()),
                          [](const auto& fuzzer) { return std::string(fuzzer.param->name); });
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include "session/message.h"
 
 namespace paceline {
-namespace {
+namespace message_fuzzer {
 
 // Takes the bytes of the next message: its length is the first of them.
 FuzzBytes take_message(FuzzBytes& bytes) {
@@ -114,8 +114,8 @@ void run(FuzzBytes bytes) {
   check_core(bytes, options);
 }
 
-}  // namespace
+}  // namespace message_fuzzer
 
-const FuzzTarget kMessageFuzzer{"message", run};
+const FuzzTarget kMessageFuzzer{"message", message_fuzzer::run};
 
 }  // namespace paceline

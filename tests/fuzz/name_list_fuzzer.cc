@@ -7,14 +7,14 @@
 #include "base/file/file.h"
 #include "base/temp_dir.h"
 #include "base/text.h"
+#include "data/catalogue/open.h"
 #include "data/clean.h"
-#include "data/open.h"
 #include "data/text.h"
 #include "fuzz/fuzz_target.h"
 #include "prepare/stop_words.h"
 
 namespace paceline {
-namespace {
+namespace name_list_fuzzer {
 
 void check_stop_words(FuzzBytes bytes) {
   const BytesFile file(bytes);
@@ -76,8 +76,8 @@ void run(FuzzBytes bytes) {
   check_stop_words(bytes);
 }
 
-}  // namespace
+}  // namespace name_list_fuzzer
 
-const FuzzTarget kNameListFuzzer{"name_list", run};
+const FuzzTarget kNameListFuzzer{"name_list", name_list_fuzzer::run};
 
 }  // namespace paceline

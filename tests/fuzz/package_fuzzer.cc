@@ -13,7 +13,7 @@
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace package_fuzzer {
 
 std::size_t check_lines(const std::string& lines) {
   std::vector<std::string> all = split(lines, '\n');
@@ -74,8 +74,8 @@ void run(FuzzBytes bytes) {
   check_reviews(as_text(bytes));
 }
 
-}  // namespace
+}  // namespace package_fuzzer
 
-const FuzzTarget kPackageFuzzer{"package", run};
+const FuzzTarget kPackageFuzzer{"package", package_fuzzer::run};
 
 }  // namespace paceline

@@ -13,7 +13,7 @@
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace png_fuzzer {
 
 void check_again(const Pixels& pixels) {
   png_image image{};
@@ -81,8 +81,8 @@ void seal(std::span<std::uint8_t> data) {
   }
 }
 
-}  // namespace
+}  // namespace png_fuzzer
 
-const FuzzTarget kPngFuzzer{"png", run, seal};
+const FuzzTarget kPngFuzzer{"png", png_fuzzer::run, png_fuzzer::seal};
 
 }  // namespace paceline

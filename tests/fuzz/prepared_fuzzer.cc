@@ -12,7 +12,7 @@
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace prepared_fuzzer {
 
 constexpr std::uint8_t kDamage = 0xFF;  // the first byte: what follows is damage
 
@@ -112,8 +112,8 @@ void run(FuzzBytes bytes) {
   accepts<DataError>([&] { check(damaged.path()); });
 }
 
-}  // namespace
+}  // namespace prepared_fuzzer
 
-const FuzzTarget kPreparedFuzzer{"prepared", run};
+const FuzzTarget kPreparedFuzzer{"prepared", prepared_fuzzer::run};
 
 }  // namespace paceline

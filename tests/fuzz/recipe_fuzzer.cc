@@ -6,7 +6,7 @@
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace recipe_fuzzer {
 
 void check(std::string_view text, TomlKind kind) {
   accepts<ConfigError>([&] {
@@ -26,8 +26,8 @@ void run(FuzzBytes bytes) {
   check(as_text(bytes), kind);
 }
 
-}  // namespace
+}  // namespace recipe_fuzzer
 
-const FuzzTarget kRecipeFuzzer{"recipe", run};
+const FuzzTarget kRecipeFuzzer{"recipe", recipe_fuzzer::run};
 
 }  // namespace paceline

@@ -11,7 +11,7 @@
 #include "prepare/review_parser.h"
 
 namespace paceline {
-namespace {
+namespace review_fuzzer {
 
 struct Parsed {
   std::vector<std::string> lines;
@@ -80,8 +80,8 @@ void run(FuzzBytes bytes) {
   require(read == again && (!read || whole == cut));
 }
 
-}  // namespace
+}  // namespace review_fuzzer
 
-const FuzzTarget kReviewFuzzer{"review", run};
+const FuzzTarget kReviewFuzzer{"review", review_fuzzer::run};
 
 }  // namespace paceline

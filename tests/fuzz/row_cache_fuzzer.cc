@@ -16,7 +16,7 @@
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace row_cache_fuzzer {
 
 // Reads all words of a row, so that a sanitizer sees those that are none of the file.
 void check_row(const std::uint32_t* words) {
@@ -84,8 +84,8 @@ void seal(std::span<std::uint8_t> data) {
   std::memcpy(data.data() + data.size() - sizeof sum, &sum, sizeof sum);
 }
 
-}  // namespace
+}  // namespace row_cache_fuzzer
 
-const FuzzTarget kRowCacheFuzzer{"row_cache", run, seal};
+const FuzzTarget kRowCacheFuzzer{"row_cache", row_cache_fuzzer::run, row_cache_fuzzer::seal};
 
 }  // namespace paceline

@@ -10,7 +10,7 @@
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace row_fuzzer {
 
 void check_numbers(const RowView& row, RowTarget target) {
   const auto usual = [](float x) { return std::isfinite(x) && std::abs(x) <= kLargestValue; };
@@ -77,8 +77,8 @@ void run(FuzzBytes bytes) {
   }
 }
 
-}  // namespace
+}  // namespace row_fuzzer
 
-const FuzzTarget kRowFuzzer{"row", run};
+const FuzzTarget kRowFuzzer{"row", row_fuzzer::run};
 
 }  // namespace paceline

@@ -10,7 +10,7 @@
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace row_text_fuzzer {
 
 constexpr std::size_t kEnough = std::size_t{1} << 18;  // a few bytes may stand for gigabytes
 
@@ -65,8 +65,8 @@ void run(FuzzBytes bytes) {
   }
 }
 
-}  // namespace
+}  // namespace row_text_fuzzer
 
-const FuzzTarget kRowTextFuzzer{"row_text", run};
+const FuzzTarget kRowTextFuzzer{"row_text", row_text_fuzzer::run};
 
 }  // namespace paceline

@@ -20,7 +20,7 @@
 #include "train/status_lines.h"
 
 namespace paceline {
-namespace {
+namespace run_record_fuzzer {
 
 void check_metrics(FuzzBytes bytes) {
   const std::uint64_t version = take_byte(bytes);
@@ -70,8 +70,8 @@ void run(FuzzBytes bytes) {
   check_lines(bytes);
 }
 
-}  // namespace
+}  // namespace run_record_fuzzer
 
-const FuzzTarget kRunRecordFuzzer{"run_record", run};
+const FuzzTarget kRunRecordFuzzer{"run_record", run_record_fuzzer::run};
 
 }  // namespace paceline

@@ -7,14 +7,14 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/command_line.h"
+#include "cli/commands/command_line.h"
 #include "config/environment.h"
 #include "config/resolve.h"
 #include "config/settings.h"
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace setting_fuzzer {
 
 void check_value(FuzzBytes bytes) {
   const Setting& setting = settings()[take_byte(bytes) % settings().size()];
@@ -86,8 +86,8 @@ void run(FuzzBytes bytes) {
   check_value(bytes);
 }
 
-}  // namespace
+}  // namespace setting_fuzzer
 
-const FuzzTarget kSettingFuzzer{"setting", run};
+const FuzzTarget kSettingFuzzer{"setting", setting_fuzzer::run};
 
 }  // namespace paceline

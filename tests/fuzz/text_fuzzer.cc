@@ -13,7 +13,7 @@
 #include "fuzz/fuzz_target.h"
 
 namespace paceline {
-namespace {
+namespace text_fuzzer {
 
 std::string clean(std::string_view text) {
   std::string out = "before";
@@ -118,8 +118,8 @@ void run(FuzzBytes bytes) {
   check_file(bytes, choice % 8 < 7 ? TextKind::kReviews : TextKind::kSentences, choice / 8 % 4);
 }
 
-}  // namespace
+}  // namespace text_fuzzer
 
-const FuzzTarget kTextFuzzer{"text", run};
+const FuzzTarget kTextFuzzer{"text", text_fuzzer::run};
 
 }  // namespace paceline

@@ -17,7 +17,7 @@
 #include "prepare/word_lists.h"
 
 namespace paceline {
-namespace {
+namespace word_list_fuzzer {
 
 constexpr std::size_t kRecordHead = 16;  // of a word and of a text
 
@@ -157,8 +157,8 @@ void run(FuzzBytes bytes) {
   if (kind == 3) check_group(file, content);
 }
 
-}  // namespace
+}  // namespace word_list_fuzzer
 
-const FuzzTarget kWordListFuzzer{"word_list", run};
+const FuzzTarget kWordListFuzzer{"word_list", word_list_fuzzer::run};
 
 }  // namespace paceline

@@ -16,7 +16,7 @@
 #include "prepare/work_folder.h"
 
 namespace paceline {
-namespace {
+namespace work_folder_fuzzer {
 
 constexpr std::size_t kChecksum = 18;  // a line's end, sixteen digits, a line's end
 
@@ -68,8 +68,9 @@ void seal(std::span<std::uint8_t> data) {
                     data.end() - kChecksum);
 }
 
-}  // namespace
+}  // namespace work_folder_fuzzer
 
-const FuzzTarget kWorkFolderFuzzer{"work_folder", run, seal};
+const FuzzTarget kWorkFolderFuzzer{"work_folder", work_folder_fuzzer::run,
+                                   work_folder_fuzzer::seal};
 
 }  // namespace paceline
