@@ -21,9 +21,10 @@ class FileNotes final : public paceline::RingNotes {
   void leave(const std::string& key, const std::string& note) override {
     paceline::write_atomically(path(key), note);
   }
-  std::string find(const std::string& key, paceline::TimePoint deadline) override {
+  std::string find(const std::string& key) override {
+    const paceline::TimePoint end = paceline::Clock::now() + std::chrono::seconds(60);
     while (!fs::exists(path(key))) {
-      if (paceline::Clock::now() > deadline)
+      if (paceline::Clock::now() > end)
         throw paceline::CommError("nobody has left the note {}", key);
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }

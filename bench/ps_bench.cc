@@ -140,8 +140,7 @@ int main(int argc, char** argv) try {
     notes.leave(key + std::to_string(rank), note);
     std::vector<std::string> all;
     for (std::uint32_t other = 0; other < size; ++other) {
-      all.push_back(
-          notes.find(key + std::to_string(other), Clock::now() + std::chrono::seconds(60)));
+      all.push_back(notes.find(key + std::to_string(other)));
     }
     return all;
   };

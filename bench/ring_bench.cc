@@ -41,7 +41,8 @@ int main(int argc, char** argv) try {
   bench::FileNotes notes(words[3]);
   const std::uint64_t floats = std::stoull(words[4]);
   const std::uint64_t rounds = std::stoull(words[5]);
-  Ring ring(options, notes);
+  Ring ring(options);
+  ring.connect(notes);
   const Buckets buckets(floats);
   Buffer values = Buffer::floats(floats);
   std::vector<double> times;

@@ -18,7 +18,7 @@
 
 #include "base/buffer.h"
 #include "base/range.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "data/order.h"
 #include "data/share.h"
 #include "model/linear/softmax.h"

@@ -28,6 +28,7 @@ class Activity {
   // `what` completes "it is …" and lives for ever: "reading the data of step". Where a number()
   // belongs to it, that follows.
   void begin(Kind kind, const char* what);
+  static constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
   void at(std::uint64_t number) { number_.store(number, std::memory_order_relaxed); }
   void count() {
     done_.store(done_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -43,8 +44,6 @@ class Activity {
   State state() const;  // from any thread
 
  private:
-  static constexpr std::uint64_t kNoNumber = ~std::uint64_t{0};
-
   std::string thread_;
   std::atomic<Kind> kind_ = Kind::kIdle;
   std::atomic<const char*> what_ = "";

@@ -79,4 +79,12 @@ std::uint64_t Permutation::apply(std::uint64_t index) const {
   return index;
 }
 
+void Permutation::apply(std::uint64_t first, std::span<std::uint64_t> into) const {
+  PACELINE_CHECK(first + into.size() <= size_);
+  for (std::uint64_t& index : into) index = encrypt(first++);
+  for (std::uint64_t& index : into) {
+    while (index >= size_) index = encrypt(index);
+  }
+}
+
 }  // namespace paceline

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 
 namespace paceline {
 
@@ -31,6 +32,8 @@ class Permutation {
  public:
   Permutation(std::uint64_t seed, std::uint64_t size);
   std::uint64_t apply(std::uint64_t index) const;
+  // Of the numbers from `first` on, as many as there are places.
+  void apply(std::uint64_t first, std::span<std::uint64_t> into) const;
 
  private:
   std::uint64_t encrypt(std::uint64_t index) const;

@@ -1,5 +1,6 @@
 #include "base/threads.h"
 
+#include <algorithm>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -48,6 +49,27 @@ void on_threads(std::size_t count, const std::function<void(std::size_t)>& work)
     failure = std::current_exception();
   }
   others.join();
+  if (failure) std::rethrow_exception(failure);
+}
+
+void for_each_number(std::size_t count, std::size_t threads,
+                     const std::function<void(std::size_t)>& work) {
+  std::atomic<std::size_t> next = 0;
+  std::mutex mutex;
+  std::exception_ptr failure;
+  std::size_t failed = count;  // the lowest that did
+  on_threads(std::min(threads, count), [&](std::size_t) {
+    for (std::size_t number = next++; number < count; number = next++) {
+      try {
+        work(number);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        next = count;
+        if (number < failed) failure = std::current_exception();
+        failed = std::min(failed, number);
+      }
+    }
+  });
   if (failure) std::rethrow_exception(failure);
 }
 

@@ -38,4 +38,10 @@ class Threads {
 // first that failed has thrown when all have ended.
 void on_threads(std::size_t count, const std::function<void(std::size_t number)>& work);
 
+// Calls `work` with 0 … count - 1, each of which one of `threads` threads takes when it has time;
+// the calling one is among them. Numbers are begun in their order, and after a failure no more.
+// When all have ended, throws what the lowest number that failed has thrown.
+void for_each_number(std::size_t count, std::size_t threads,
+                     const std::function<void(std::size_t number)>& work);
+
 }  // namespace paceline

@@ -17,7 +17,6 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kRedraw = 100ms;  // on a terminal, and for programs that draw
-constexpr Duration kPlainInterval = 5s;
 
 // The last column, where some terminals wrap at once, and two for the "^C" of Ctrl-C.
 constexpr int kFreeColumns = 3;

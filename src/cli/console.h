@@ -20,6 +20,9 @@ namespace paceline {
 
 enum class ConsoleMode { kTerminal, kPlain, kJson };
 
+// Progress that is not redrawn is written this often.
+constexpr Duration kPlainInterval = std::chrono::seconds(5);
+
 struct ConsoleOptions {
   ConsoleMode mode = ConsoleMode::kPlain;
   bool quiet = false;  // only warnings and the summary

@@ -31,7 +31,7 @@ std::string missing_word(const std::string& text, const CLI::App& app) {
 
 std::string missing_value(const CLI::Option& option, const CLI::App& app) {
   const std::string name = option.get_name();
-  const std::string value = option.get_option_text();
+  const std::string& value = option.get_option_text();
   return fmt::format("{} needs a value: {} {}{}", name, name, value.empty() ? "VALUE" : value,
                      more_about(app));
 }

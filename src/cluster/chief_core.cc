@@ -221,10 +221,16 @@ const ChiefCore::Actions& ChiefCore::complete(std::uint32_t server,
   versions_[server] = complete.version();
   watermark_ = complete.version();
   for (const auto& [other, version] : versions_) watermark_ = std::min(watermark_, version);
-  if (members_.at(server).rank == 0) {
+  // Of a ring whoever keeps versions; what one pins again in another's place was told before.
+  const bool again = complete.pinned() && complete.version() <= told_epoch_;
+  if (options_.elastic ? members_.at(server).rank == 0 : !again) {
+    if (complete.pinned()) told_epoch_ = complete.version();
     actions_.push_back(Progressed{watermark_, examples_done(), complete});
   }
-  if (complete.pinned() && (!stopping_ || diverged())) epoch_pinned(complete.version(), server);
+  // Of a broken ring only what may mend it: all else its keeper tells when it has stopped.
+  const bool mends = broken_ && complete.version() == options_.last_version;
+  const bool counts = !stopping_ || mends || diverged();
+  if (complete.pinned() && counts) epoch_pinned(complete.version(), server);
   return actions_;
 }
 

@@ -13,6 +13,8 @@
 //
 // A ring has no servers; one of its workers keeps versions, and counts as one. When that worker is
 // lost, another is asked to KEEP what it holds: the last version, so that it is tested and saved.
+// A ring that loses a member may have done all its steps and not have told so yet: it is stopped,
+// and when it turns out to hold the last version the run goes on with the test of that.
 //
 // What a member says that makes no sense is a FrameError: its line is closed, and it is lost.
 //
@@ -188,6 +190,12 @@ class ChiefCore {
   void open_next_epoch();
   void settle_epoch(std::uint64_t version);
   void end_early(const Error& failure);
+  void break_ring(const Error& lost);
+  void mend();
+  void go_on_to_last_test();
+  void pin_last_version();
+  void await_last_test();
+  void leave_untested();
   wire::Stop stop_message() const;
   void stop_servers();
   bool all_quiet() const;  // the workers that live
@@ -207,6 +215,7 @@ class ChiefCore {
   // progress
   std::map<std::uint32_t, std::uint64_t> versions_;  // by server
   std::uint64_t watermark_;
+  std::uint64_t told_epoch_ = 0;           // the last pinned version that Progressed has told of
   std::map<std::uint64_t, Epoch> epochs_;  // by version, not yet settled
   std::map<std::uint64_t, std::map<std::uint32_t, wire::Scalars>> scalars_;  // by step
 
@@ -222,12 +231,14 @@ class ChiefCore {
   bool stopping_ = false;
   bool finished_ = false;
   std::optional<Error> failure_;
-  bool servers_told_ = false;                       // to stop
-  std::set<std::uint32_t> quiet_;                   // workers
+  bool broken_ = false;            // a ring stops because a member is lost, and for no other reason
+  bool servers_told_ = false;      // to stop
+  std::set<std::uint32_t> quiet_;  // workers
   std::map<std::uint32_t, wire::Stopped> stopped_;  // by server
   std::optional<std::uint64_t> saving_;             // the version that is saved at the end
   std::uint64_t last_saved_ = 0;
-  std::uint32_t heir_ = 0;  // of a ring: the worker that is to keep versions; 0: none was asked
+  std::uint32_t heir_ = 0;      // of a ring: the worker that is to keep versions; 0: none was asked
+  bool testers_leave_ = false;  // of a ring that nobody is left of: when they have tested
 };
 
 }  // namespace paceline

@@ -9,6 +9,7 @@ namespace paceline {
 
 const ChiefCore::Actions& ChiefCore::stop() {
   actions_.clear();
+  broken_ = false;
   if (stopping_ || finished_) return actions_;
   stopping_ = true;
   if (!started_) {
@@ -28,6 +29,7 @@ const ChiefCore::Actions& ChiefCore::fail(const Error& failure) {
 
 // With a failure: workers are not waited for.
 void ChiefCore::end_early(const Error& failure) {
+  broken_ = false;
   if (stopping_ || finished_) return;
   stopping_ = true;
   failure_ = failure;
@@ -158,6 +160,7 @@ void ChiefCore::save_stopped_version() {
     leases_.replace_done(std::move(done));
   }
   watermark_ = version;
+  if (broken_ && version == options_.last_version) return go_on_to_last_test();
   if (version == last_saved_) return finish();
   saving_ = version;
   const bool complete_epoch =

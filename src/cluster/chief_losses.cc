@@ -30,13 +30,8 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const Error
     lost_server(lost);
   } else if (member.role == Role::kEvaluator && !stopping_) {
     lost.add_remark("; the run goes on without testing");
-    actions_.push_back(Notice{lost.what(), true});
-    for (const auto& [version, epoch] : std::map(epochs_)) {
-      if (epoch.evaluated || !epoch.announced) continue;
-      epochs_[version].evaluated = true;
-      actions_.push_back(EpochUntested{epoch.number, version});
-      settle_epoch(version);
-    }
+    if (!testers_leave_) actions_.push_back(Notice{lost.what(), true});
+    leave_untested();
   } else if (member.role == Role::kWorker && !stopping_) {
     actions_.push_back(Notice{lost.what(), true});
     if (all_leased_and_done() || all_steps_done()) {
@@ -49,6 +44,16 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const Error
   }
   if (incarnation == heir_ && live(Role::kServer).empty()) ask_to_keep();
   return actions_;
+}
+
+// Nobody is left to test them.
+void ChiefCore::leave_untested() {
+  for (const auto& [version, epoch] : std::map(epochs_)) {
+    if (epoch.evaluated || !epoch.announced) continue;
+    epochs_[version].evaluated = true;
+    actions_.push_back(EpochUntested{epoch.number, version});
+    settle_epoch(version);
+  }
 }
 
 void ChiefCore::lost_server(Error lost) {
@@ -69,19 +74,32 @@ void ChiefCore::lost_server(Error lost) {
     if (!epoch.evaluated) actions_.push_back(EpochUntested{epoch.number, version});
   }
   std::erase_if(epochs_, [&](const auto& entry) { return entry.first != options_.last_version; });
-  if (!all_steps_done()) end_early(lost);
+  if (!all_steps_done()) break_ring(lost);
   ask_to_keep();
 }
 
 void ChiefCore::ask_to_keep() {
   if (finished_) return;
   const auto survivors = live(Role::kWorker);
-  if (survivors.empty()) {
-    failure_ = CommError("no worker is left that holds the parameters");
-    return finish();
+  if (!survivors.empty()) {
+    heir_ = survivors.front();
+    return send(heir_, wire::Keep());
   }
-  heir_ = survivors.front();
-  send(heir_, wire::Keep());
+  if (last_saved_ == options_.last_version) return await_last_test();
+  failure_ = CommError("no worker is left that holds the parameters");
+  finish();
+}
+
+// All is saved. Who tests the last version may have all of it already, and tells the result before
+// it leaves; it leaves without one when it has not.
+void ChiefCore::await_last_test() {
+  if (broken_) mend();
+  const auto last = epochs_.find(options_.last_version);
+  if (stopping_ || last == epochs_.end() || last->second.evaluated) return finish();
+  last->second.announced = last->second.saved = true;
+  if (live(Role::kEvaluator).empty()) return leave_untested();
+  testers_leave_ = true;
+  send_all(Role::kEvaluator, wire::Goodbye());
 }
 
 // It holds one version: the last, or that at which the ring was broken.
@@ -91,16 +109,45 @@ void ChiefCore::begin_with_heir(std::uint32_t keeper) {
     servers_told_ = false;
     return stop_servers();
   }
-  for (const std::uint32_t evaluator : live(Role::kEvaluator)) {
-    begin(members_.at(evaluator), options_.last_version, {});
+  pin_last_version();
+}
+
+void ChiefCore::pin_last_version() {
+  if (heir_ != 0) {
+    for (const std::uint32_t evaluator : live(Role::kEvaluator)) {
+      begin(members_.at(evaluator), options_.last_version, {});
+    }
   }
   wire::Pin pin;
   pin.set_version(options_.last_version);
-  send(keeper, pin);
+  send_all(Role::kServer, pin);
+}
+
+void ChiefCore::break_ring(const Error& lost) {
+  if (stopping_ || finished_) return;
+  end_early(lost);
+  broken_ = true;
+}
+
+void ChiefCore::mend() {
+  stopping_ = broken_ = servers_told_ = false;
+  failure_.reset();
+  stopped_.clear();
+}
+
+void ChiefCore::go_on_to_last_test() {
+  mend();
+  actions_.push_back(
+      Notice{"all steps were done before that: the last version is tested and saved as usual"});
+  send_all(Role::kWorker, stop_message());  // they took the loss for a failure
+  // Before others are settled: with none left the run would end.
+  if (!epochs_[options_.last_version].announced) pin_last_version();
+  if (live(Role::kEvaluator).empty()) leave_untested();
+  for (const auto& [version, epoch] : std::map(epochs_)) settle_epoch(version);
 }
 
 void ChiefCore::lost_worker(std::uint32_t worker, const Error& lost) {
-  if (!options_.elastic) return end_early(lost);
+  if (!options_.elastic) return break_ring(lost);
   if (options_.mode == Mode::kSync) {
     start_reassignment({worker});  // also without survivors: all may be done already
     reassignment_->failure = CommError(lost, "no worker is left");

@@ -9,10 +9,12 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <span>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file/read_at.h"
 #include "net/endpoint.h"
 #include "session/failure.h"
 
@@ -29,15 +31,7 @@ std::string content_of(int fd) {
   struct stat status {};
   if (::fstat(fd, &status) != 0) return {};
   std::string text(std::min(static_cast<std::size_t>(status.st_size), kMostFailureBytes), '\0');
-  std::size_t filled = 0;
-  while (filled < text.size()) {
-    const ssize_t got =
-        ::pread(fd, text.data() + filled, text.size() - filled, static_cast<off_t>(filled));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    filled += static_cast<std::size_t>(got);
-  }
-  text.resize(filled);
+  text.resize(read_at(fd, 0, std::as_writable_bytes(std::span(text))).value_or(0));
   return text;
 }
 

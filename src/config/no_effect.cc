@@ -3,7 +3,7 @@
 #include <initializer_list>
 
 #include "base/error.h"
-#include "data/registry.h"
+#include "data/catalogue/registry.h"
 
 namespace paceline {
 namespace {

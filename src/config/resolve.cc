@@ -8,8 +8,8 @@
 #include "config/recipe.h"
 #include "config/run_dir.h"
 #include "config/settings.h"
+#include "data/catalogue/registry.h"
 #include "data/known_sets.h"
-#include "data/registry.h"
 
 namespace paceline {
 namespace {

@@ -1,6 +1,6 @@
 #include "config/run_config.h"
 
-#include "data/registry.h"
+#include "data/catalogue/registry.h"
 
 namespace paceline {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "data/catalogue/options.h"
 #include "data/loader.h"
-#include "data/options.h"
 #include "data/order.h"
 #include "exchange/allreduce/factors.h"
 #include "exchange/options.h"

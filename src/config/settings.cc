@@ -4,17 +4,14 @@
 #include <utility>
 
 #include "base/text.h"
-#include "data/registry.h"
-#include "model/registry.h"
+#include "data/catalogue/registry.h"
+#include "model/catalogue/registry.h"
 
 namespace paceline {
 namespace {
 
 // A reference to one field of a RunConfig, as the builders want it.
-#define FIELD(name)      \
-  [](auto& c) -> auto& { \
-    return c.name;       \
-  }
+#define FIELD(name) ([](auto& c) -> auto& { return c.name; })
 
 Setting with_scope(Setting setting, SettingScope scope) {
   setting.scope = scope;

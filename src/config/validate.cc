@@ -6,8 +6,8 @@
 #include "cluster/hosts.h"
 #include "config/resolve.h"
 #include "config/settings.h"
-#include "data/registry.h"
-#include "model/registry.h"
+#include "data/catalogue/registry.h"
+#include "model/catalogue/registry.h"
 
 namespace paceline {
 namespace {

@@ -14,11 +14,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kPlane = 32 * 32;  // values of one colour
+constexpr std::size_t kPlane = std::size_t{32} * 32;  // values of one colour
 
 std::vector<fs::path> cifar_files(const fs::path& folder, Split split) {
   if (split == Split::kTest) return {folder / kCifarTest};
   std::vector<fs::path> files;
+  files.reserve(kCifarTrain.size());
   for (const auto name : kCifarTrain) files.push_back(folder / name);
   return files;
 }

@@ -88,7 +88,7 @@ void verify_file(const DataFile& file, const fs::path& from, const fs::path& to)
   if (found != file.sha256) {
     throw DataError("the SHA-256 of {} is {}, expected {}", file.name, found, file.sha256);
   }
-  out.commit();
+  out.commit(AtomicFile::Durable::kLater);  // store() does that
 }
 
 // Of a file that is stored uncompressed: past zlib, which would double the time.
@@ -123,7 +123,7 @@ void store(const KnownSet& set, ScratchFolder& scratch, const fs::path& home,
   fs::remove(home / kSums);
   for (const DataFile& file : set.files) {
     progress(fmt::format("storing {}", (home / file.name).string()));
-    fs::rename(scratch.verified() / file.name, home / file.name);
+    move_into_place(scratch.verified() / file.name, home / file.name);
   }
   // Nobody comes back to clean up once the set is complete.
   scratch.remove();

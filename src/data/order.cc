@@ -1,6 +1,7 @@
 #include "data/order.h"
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 #include "base/error.h"
@@ -33,13 +34,16 @@ class ShuffledBlocks {
   // One of the windows, with all that its positions have in common.
   class Window {
    public:
-    bool has(std::uint64_t position) const { return position >= begin_ && position < end_; }
-    std::uint64_t example(std::uint64_t position) const {
-      const std::uint64_t row = shuffled_.apply(position - begin_);
-      const std::uint64_t slot = row / block_;
-      // Its blocks lie one after the other, then the tail.
-      return slot < blocks_.size() ? blocks_[slot] + row % block_
-                                   : tail_ + (row - blocks_.size() * block_);
+    std::uint64_t end() const { return end_; }
+    // Those at positions of the window, from this one on.
+    void examples(std::uint64_t position, std::span<std::uint64_t> into) const {
+      shuffled_.apply(position - begin_, into);
+      for (std::uint64_t& row : into) {
+        const std::uint64_t slot = row / block_;
+        // Its blocks lie one after the other, then the tail.
+        row = slot < blocks_.size() ? blocks_[slot] + row % block_
+                                    : tail_ + (row - blocks_.size() * block_);
+      }
     }
 
    private:
@@ -111,24 +115,23 @@ std::uint64_t Order::example(std::uint64_t epoch, std::uint64_t position) const 
 void Order::examples(std::uint64_t epoch, Range positions, std::span<std::uint64_t> into) const {
   if (positions.empty()) return;
   PACELINE_CHECK(positions.end <= examples_ && into.size() == positions.size());
-  const auto fill = [&](auto&& example_at) {
-    for (std::uint64_t i = 0; i < into.size(); ++i) into[i] = example_at(positions.begin + i);
-  };
   switch (options_.kind) {
-    case OrderKind::kFull: {
-      const Permutation shuffled(random_bits(options_.seed, {kRows, epoch}), examples_);
-      return fill([&](std::uint64_t position) { return shuffled.apply(position); });
-    }
+    case OrderKind::kFull:
+      Permutation(random_bits(options_.seed, {kRows, epoch}), examples_)
+          .apply(positions.begin, into);
+      return;
     case OrderKind::kBlocks: {
       const ShuffledBlocks shuffled(options_, examples_, epoch);
-      ShuffledBlocks::Window window = shuffled.window_of(positions.begin);
-      return fill([&](std::uint64_t position) {
-        if (!window.has(position)) window = shuffled.window_of(position);
-        return window.example(position);
-      });
+      for (std::uint64_t position = positions.begin; position < positions.end;) {
+        const ShuffledBlocks::Window window = shuffled.window_of(position);
+        const std::uint64_t end = std::min(window.end(), positions.end);
+        window.examples(position, into.subspan(position - positions.begin, end - position));
+        position = end;
+      }
+      return;
     }
     case OrderKind::kSequential:
-      return fill([](std::uint64_t position) { return position; });
+      std::iota(into.begin(), into.end(), positions.begin);
   }
 }
 

@@ -1,53 +1,21 @@
 #include "data/row_choice.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <exception>
-#include <mutex>
-#include <thread>
 
 #include "base/process.h"
+#include "base/threads.h"
 #include "data/text_source.h"
 
 namespace paceline {
-namespace {
-
-// Calls `visit` with every number below `count`, from as many threads as there are processors.
-void for_each_in_threads(std::uint64_t count, const std::function<void(std::uint64_t)>& visit) {
-  std::atomic<std::uint64_t> next = 0;
-  std::mutex mutex;
-  std::exception_ptr error;
-  std::uint64_t failed = count;  // the first that did
-  const auto work = [&] {
-    for (std::uint64_t number = next++; number < count; number = next++) {
-      try {
-        visit(number);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        next = count;
-        if (number < failed) error = std::current_exception();
-        failed = std::min(failed, number);
-      }
-    }
-  };
-  {
-    std::vector<std::jthread> threads;
-    const std::uint64_t most = available_cores();
-    while (threads.size() + 1 < std::min(most, count)) threads.emplace_back(work);
-    work();
-  }
-  if (error) std::rethrow_exception(error);
-}
-
-}  // namespace
 
 RowChoice::RowChoice(const IdTable& table)
     : rows_(table.rows), block_rows_(table.block_rows), blocks_(table.blocks()) {}
 
 void RowChoice::keep(const Choose& choose) {
   bits_.assign(blocks_ * ((block_rows_ + 63) / 64), 0);
-  for_each_in_threads(blocks_, [&](std::uint64_t block) { choose(block, bits(block)); });
+  for_each_number(blocks_, available_cores(),
+                  [&](std::size_t block) { choose(block, bits(block)); });
   count();
 }
 

@@ -35,6 +35,7 @@ std::vector<Vocabulary> count_words(TextKind kind, const TextOptions& options,
     if (kind == TextKind::kSentences) count(line.first, counts.front());
   });
   std::vector<Vocabulary> vocabularies;
+  vocabularies.reserve(counts.size());
   for (const WordCount& count : counts) {
     vocabularies.push_back(count.most_frequent(options.vocabulary));
   }

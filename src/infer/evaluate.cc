@@ -2,9 +2,9 @@
 
 #include "base/error.h"
 #include "config/environment.h"
+#include "data/catalogue/open.h"
 #include "data/fetch.h"
 #include "data/known_sets.h"
-#include "data/open.h"
 #include "infer/test.h"
 #include "infer/trained.h"
 

@@ -4,9 +4,9 @@
 
 #include "base/file/file.h"
 #include "checkpoint/weights.h"
-#include "data/registry.h"
+#include "data/catalogue/registry.h"
 #include "infer/trained.h"
-#include "model/registry.h"
+#include "model/catalogue/registry.h"
 
 namespace paceline {
 namespace {

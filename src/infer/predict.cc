@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/text.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "data/sparse/text_lines.h"
 #include "infer/batches.h"
 #include "infer/trained.h"

@@ -43,8 +43,9 @@ Metrics test_model(const ModelOptions& options, Model& model, const Dataset& tes
 
 Metrics test_scores(SparseLinear::Kind kind, std::span<const float> scores,
                     std::span<const float> labels) {
-  Loss loss;
-  for (std::size_t i = 0; i < scores.size(); ++i) count_loss(kind, scores[i], labels[i], loss);
+  ScoreLoss all(kind);
+  for (std::size_t i = 0; i < scores.size(); ++i) all.add(scores[i], labels[i]);
+  const Loss loss = all.loss();
   if (kind == SparseLinear::Kind::kRegression) return number_metrics(loss);
   Metrics metrics = class_metrics(loss, true);
   metrics.auc = area_under_curve(scores, labels);

@@ -6,7 +6,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/weights.h"
 #include "config/recipe.h"
-#include "model/registry.h"
+#include "model/catalogue/registry.h"
 
 namespace paceline {
 

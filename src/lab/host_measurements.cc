@@ -70,7 +70,7 @@ Measure HostMeasurements::link(double bits_per_second, double bytes) const {
   };
 }
 
-Measure HostMeasurements::training(double bits_per_second, std::vector<std::string> words,
+Measure HostMeasurements::training(double bits_per_second, const std::vector<std::string>& words,
                                    double (*value)(const nlohmann::json&)) const {
   return [bits_per_second, words, value, *this] {
     const fs::path run_dir = runner_.fresh_folder();

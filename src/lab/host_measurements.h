@@ -32,7 +32,7 @@ class HostMeasurements {
   // Seconds that a link needs for so many bytes, by iperf3.
   Measure link(double bits_per_second, double bytes) const;
   // `paceline train` with these words; `value` reads its summary.json.
-  Measure training(double bits_per_second, std::vector<std::string> words,
+  Measure training(double bits_per_second, const std::vector<std::string>& words,
                    double (*value)(const nlohmann::json&)) const;
   // The same run for both measurements of a figure: `value`, and `bound` for the bytes per second
   // that iperf3 finds. Words are asked for when it is measured.

@@ -95,8 +95,9 @@ void use_cubic(const Host& host) {
                                     "scope link src {} congctl cubic",
                                     host.address));
   } catch (const Error& error) {
-    throw ResourceError("{}. Emulated hosts need TCP's cubic: try modprobe tcp_cubic",
-                        error.what());
+    ResourceError failure(error, "emulated hosts need TCP's cubic");
+    failure.add_remark("; try modprobe tcp_cubic");
+    throw failure;
   }
 }
 

@@ -3,8 +3,8 @@
 namespace paceline {
 
 const Layout& Model::frozen() const {
-  static const Layout kNothing;
-  return kNothing;
+  static const Layout nothing;
+  return nothing;
 }
 
 }  // namespace paceline

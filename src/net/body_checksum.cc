@@ -1,8 +1,8 @@
 #include "net/body_checksum.h"
 
-#include <xxhash.h>
-
 #include <new>
+
+#include "base/xxh3.h"
 
 namespace paceline {
 namespace {

@@ -53,6 +53,12 @@ struct Payload {
 struct LinkCounters {
   std::uint64_t bytes_in = 0;  // headers and metadata included
   std::uint64_t bytes_out = 0;
+
+  LinkCounters& operator+=(const LinkCounters& other) {
+    bytes_in += other.bytes_in;
+    bytes_out += other.bytes_out;
+    return *this;
+  }
 };
 
 int cached_bytes();  // what the second-level cache of a core holds, between 512 KiB and 2 MiB

@@ -129,6 +129,7 @@ std::vector<nlohmann::json> read_epochs(const fs::path& path, std::uint64_t vers
     if (number && ended && *ended <= version) epochs[*number] = std::move(line);
   }
   std::vector<nlohmann::json> all;
+  all.reserve(epochs.size());
   for (auto& [number, line] : epochs) all.push_back(std::move(line));
   return all;
 }

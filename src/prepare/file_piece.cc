@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/file/read_at.h"
+
 namespace paceline {
 
 std::size_t PieceReader::read(std::span<char> into, std::optional<DataError>& failure) {
@@ -36,18 +38,11 @@ std::size_t PieceReader::read(std::span<char> into, std::optional<DataError>& fa
 void PieceReader::read_file(const FilePiece& piece, std::span<char> into,
                             std::optional<DataError>& failure) {
   if (file_ < 0) file_ = ::open(piece.path.c_str(), O_RDONLY | O_CLOEXEC);
-  for (std::size_t done = 0; done < into.size();) {
-    const ssize_t got = file_ < 0 ? -1
-                                  : ::pread(file_, into.data() + done, into.size() - done,
-                                            static_cast<off_t>(piece.begin + at_ + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      failure = DataError("cannot read {}: {}", piece.path.string(),
-                          got == 0 ? "it is cut off" : errno_text(errno));
-      return;
-    }
-    done += static_cast<std::size_t>(got);
-  }
+  std::optional<std::size_t> got;
+  if (file_ >= 0) got = read_at(file_, piece.begin + at_, std::as_writable_bytes(into));
+  if (got == into.size()) return;
+  failure = DataError("cannot read {}: {}", piece.path.string(),
+                      got ? "it is cut off" : errno_text(errno));
 }
 
 void PieceReader::close() {

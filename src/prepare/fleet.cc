@@ -1,8 +1,10 @@
 #include "prepare/fleet.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/plugin.h"
+#include "session/failure.h"
 
 namespace paceline {
 namespace {
@@ -24,7 +26,7 @@ class LoneProcess : public Fleet {
     PACELINE_CHECK(false && "a file of one process is not shared");
     return nullptr;
   }
-  void abandon(const std::string&, ExitCode) override {}
+  void abandon(const Error&) override {}
 };
 
 MakeFleet& registered() {
@@ -33,13 +35,13 @@ MakeFleet& registered() {
 }
 
 // The first that failed; one that failed by itself before one that was told to stop.
-const Json* find_failure(const std::vector<Json>& reports) {
-  const Json* found = nullptr;
+std::optional<Error> find_failure(const std::vector<Json>& reports) {
+  std::optional<Error> found;
   for (const Json& report : reports) {
-    if (!report.contains("error")) continue;
-    const bool interrupted = report["code"] == static_cast<int>(ExitCode::kInterrupted);
-    if (!interrupted) return &report;
-    if (found == nullptr) found = &report;
+    if (!report.contains("failure")) continue;
+    const Error failure = read_failure_line(report["failure"].get<std::string>()).value();
+    if (failure.code() != ExitCode::kInterrupted) return failure;
+    if (!found) found = failure;
   }
   return found;
 }
@@ -63,25 +65,21 @@ std::unique_ptr<Fleet> mpi_fleet() {
 std::vector<Json> do_together(Fleet& fleet, const std::function<Json()>& work) {
   if (fleet.size() == 1) return {work()};
   Json mine;
-  const auto fail = [&](const std::string& reason, ExitCode code) {
-    mine = {{"error", fmt::format("process {} of {} on {}: {}", fleet.rank() + 1, fleet.size(),
-                                  fleet.host(), reason)},
-            {"code", code}};
-  };
   try {
     mine["done"] = work();
-  } catch (const Error& error) {
-    fail(error.what(), error.code());
-  } catch (const std::filesystem::filesystem_error& error) {
-    fail(error.what(), ExitCode::kData);
-  } catch (const std::bad_alloc&) {
-    fail("there is not enough memory left", ExitCode::kResources);
+  } catch (const Json::exception&) {
+    throw;
+  } catch (const std::exception&) {
+    const Error cause = current_error();
+    const std::string process =
+        fmt::format("process {} of {} on {}", fleet.rank() + 1, fleet.size(), fleet.host());
+    mine = {{"failure", failure_line(Error(cause, process, cause.code()))}};
   }
   std::vector<Json> reports;
   for (const std::string& text : fleet.gather(mine.dump())) reports.push_back(Json::parse(text));
-  if (const Json* failure = find_failure(reports)) {
-    const std::string words = fleet.rank() == 0 ? failure->at("error").get<std::string>() : "";
-    throw SharedError(words, failure->at("code").get<ExitCode>());
+  if (const auto failure = find_failure(reports)) {
+    if (fleet.rank() == 0) throw SharedError(failure->reasons());
+    throw SharedError("", failure->code());
   }
   for (Json& report : reports) report = std::move(report["done"]);
   return reports;

@@ -48,7 +48,7 @@ class Fleet {
   virtual std::unique_ptr<SharedTables> open(const std::filesystem::path& file) = 0;
 
   // Ends the others, who would wait for this process for ever.
-  virtual void abandon(const std::string& reason, ExitCode code) = 0;
+  virtual void abandon(const Error& reason) = 0;
 };
 
 // One process alone.
@@ -60,7 +60,8 @@ std::unique_ptr<Fleet> mpi_fleet();
 using MakeFleet = std::unique_ptr<Fleet> (*)();
 void register_mpi_fleet(MakeFleet make);
 
-// What went wrong in one process, and all know it. Of the processes the first has the words.
+// What went wrong in one process, and all know it. Of the processes the first has the words, and
+// the causes.
 class SharedError : public Error {
  public:
   using Error::Error;

@@ -272,16 +272,16 @@ Json prepare_reviews(const PrepareOptions& wanted, Fleet& fleet, const StopFlag&
   } catch (const SharedError&) {
     throw;
   } catch (const Error& error) {
-    fleet.abandon(error.what(), error.code());
+    fleet.abandon(error);
     throw;
   } catch (const Json::exception& error) {
     const DataError damaged(
         "what lies in the folder of an earlier run is damaged ({}): --fresh begins anew",
         error.what());
-    fleet.abandon(damaged.what(), damaged.code());
+    fleet.abandon(damaged);
     throw damaged;
-  } catch (const std::exception& error) {
-    fleet.abandon(error.what(), ExitCode::kInternal);
+  } catch (const std::exception&) {
+    fleet.abandon(current_error());
     throw;
   }
 }

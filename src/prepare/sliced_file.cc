@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file/read_at.h"
 
 namespace paceline {
 
@@ -57,16 +58,9 @@ void SlicedFile::fail(const std::string& how) const {
 }
 
 void SlicedFile::read(std::uint64_t from, void* into, std::size_t bytes) const {
-  auto* to = static_cast<char*>(into);
-  while (bytes > 0) {
-    const ssize_t got = ::pread(file_, to, bytes, static_cast<off_t>(from));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(errno_text(errno));
-    if (got == 0) fail("it is cut off");
-    to += got;
-    from += static_cast<std::uint64_t>(got);
-    bytes -= static_cast<std::size_t>(got);
-  }
+  const auto got = read_at(file_, from, {static_cast<std::byte*>(into), bytes});
+  if (!got) fail(errno_text(errno));
+  if (*got < bytes) fail("it is cut off");
 }
 
 FilePiece SlicedFile::piece(SliceRange slices) const {

@@ -2,8 +2,6 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
-
 #include "base/file/file.h"
 #include "base/threads.h"
 
@@ -22,17 +20,9 @@ void throw_if_stopped(const StopFlag& stop) {
 
 void run_tasks(std::size_t count, unsigned threads, const StopFlag& stop,
                const std::function<void(std::size_t)>& work) {
-  std::atomic<std::size_t> next = 0;
-  on_threads(std::min<std::size_t>(threads, count), [&](std::size_t) {
-    try {
-      for (std::size_t task = next++; task < count; task = next++) {
-        throw_if_stopped(stop);
-        work(task);
-      }
-    } catch (...) {
-      next = count;  // nobody begins another
-      throw;
-    }
+  for_each_number(count, threads, [&](std::size_t task) {
+    throw_if_stopped(stop);
+    work(task);
   });
 }
 

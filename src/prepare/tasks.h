@@ -21,8 +21,9 @@ using StopFlag = std::atomic<bool>;
 
 void throw_if_stopped(const StopFlag& stop);  // Interrupted
 
-// Calls `work` with 0 … count - 1 from `threads` threads. After the first that throws no more are
-// begun, and what it threw is thrown here.
+// Calls `work` with 0 … count - 1 from `threads` threads. Once a task has thrown, no more are
+// begun, and what the first of those that failed has thrown is thrown here; Interrupted when `stop`
+// is set.
 void run_tasks(std::size_t count, unsigned threads, const StopFlag& stop,
                const std::function<void(std::size_t task)>& work);
 

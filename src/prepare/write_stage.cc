@@ -90,7 +90,7 @@ void write_together(const PrepareContext& context, const GroupResult& grouped,
       if (rows.all > 0) write_part(context, numbered, part, name_of(rows.part), *tables);
     }
   } catch (const Error& error) {
-    context.fleet.abandon(error.what(), error.code());  // the others are writing: none can close it
+    context.fleet.abandon(error);  // the others are writing: none can close it
     throw;
   }
   tables.reset();

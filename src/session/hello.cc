@@ -1,5 +1,8 @@
 #include "session/hello.h"
 
+#include <fmt/format.h>
+
+#include "net/refuse.h"
 #include "session/message.h"
 #include "session/protocol.pb.h"
 
@@ -15,6 +18,21 @@ std::string encode_hello(const Hello& hello) {
 Hello decode_hello(std::string_view meta) {
   const auto message = parsed<wire::Hello>(meta);
   return {message.role(), message.config_digest()};
+}
+
+std::optional<Hello> answer_hello(Link& link, std::string_view meta, const std::string& digest,
+                                  std::string_view who) {
+  Hello hello = decode_hello(meta);
+  if (hello.config_digest != digest) {
+    refuse(link, fmt::format("{} was started with another configuration than the {}: start all "
+                             "roles with the same config.toml",
+                             who, hello.role));
+    return std::nullopt;
+  }
+  FrameHeader welcome;
+  welcome.type = kWelcomeType;
+  link.send(welcome, {});
+  return hello;
 }
 
 }  // namespace paceline

@@ -4,8 +4,11 @@
 // for people (net/refuse.h).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "net/link.h"
 
 namespace paceline {
 
@@ -16,5 +19,11 @@ struct Hello {
 
 std::string encode_hello(const Hello& hello);
 Hello decode_hello(std::string_view meta);  // throws FrameError
+
+// The accepting side: answers the hello `meta` that has come over `link`. Whoever has another
+// configuration than `digest` is refused, in the name of `who` ("this server"); then there is
+// nothing, and the link is closing. Throws FrameError.
+std::optional<Hello> answer_hello(Link& link, std::string_view meta, const std::string& digest,
+                                  std::string_view who);
 
 }  // namespace paceline

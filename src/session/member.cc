@@ -28,6 +28,12 @@ constexpr Duration kTimeToEnd = std::chrono::seconds(5);
   std::_Exit(static_cast<int>(ExitCode::kCommunication));
 }
 
+// Another worker in this one's place would fail just so, unless it is a line of this one that has
+// ended, or somebody has asked this one to stop.
+bool would_hit_others(const Error& error) {
+  return error.code() != ExitCode::kCommunication && error.code() != ExitCode::kInterrupted;
+}
+
 }  // namespace
 
 Member::Member(const ChiefLineOptions& options, Events events) : loop_(Duration::zero()) {
@@ -123,11 +129,11 @@ void Member::leave_without(const ServerLost& error) {
   is_dismissed_within(kChiefsTurn) ? leave() : leave(error);
 }
 
-void work_for_chief(Member& member, const std::function<void(const std::string&)>& abort,
+void work_for_chief(Member& member, const std::function<void(const Error&)>& abort,
                     const std::function<void(const wire::Begin&)>& train,
                     const std::function<void(const ChiefWord&)>& afterwards) {
   const SignalWatcher signals({SIGTERM}, [&](int) {
-    abort("interrupted");
+    abort(Interrupted("interrupted"));
     member.interrupt();
   });
   try {
@@ -140,16 +146,11 @@ void work_for_chief(Member& member, const std::function<void(const std::string&)
       }
     }
     member.leave();
-  } catch (const Interrupted&) {
-    throw;
   } catch (const ServerLost& error) {
     member.leave_without(error);
     throw;
-  } catch (const CommError& error) {
-    member.leave(error);
-    throw;
-  } catch (const Error& error) {  // another worker would fail just so
-    member.tell(stop_word(error));
+  } catch (const Error& error) {
+    if (would_hit_others(error)) member.tell(stop_word(error));
     member.leave(error);
     throw;
   }

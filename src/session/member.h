@@ -70,10 +70,11 @@ class Member {
   std::thread thread_;
 };
 
-// A worker's life: waits for BEGIN, trains, waits for GOODBYE and leaves. SIGTERM calls `abort`,
-// which must end train() soon; the chief hears why a worker ends before its time. `afterwards`
-// gets what else the chief says when training is over.
-void work_for_chief(Member& member, const std::function<void(const std::string&)>& abort,
+// A worker's life: waits for BEGIN, trains, waits for GOODBYE and leaves. SIGTERM calls `abort`
+// with an Interrupted: train() must end soon, by throwing it or an Error with its exit code. The
+// chief hears why a worker ends before its time. `afterwards` gets what else the chief says when
+// training is over.
+void work_for_chief(Member& member, const std::function<void(const Error&)>& abort,
                     const std::function<void(const wire::Begin&)>& train,
                     const std::function<void(const ChiefWord&)>& afterwards = {});
 

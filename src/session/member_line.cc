@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "net/refuse.h"
+#include "base/units.h"
 #include "session/failure.h"
 #include "session/hello.h"
 #include "session/message.h"
@@ -33,7 +33,10 @@ std::span<std::byte> MemberLine::place(Link&, const FrameHeader&, std::string_vi
 void MemberLine::received(Link&, const FrameHeader& header, std::string_view meta,
                           std::span<std::byte>) {
   heard = Clock::now();
-  if (header.type == kHelloType) return greet(meta);
+  if (header.type == kHelloType) {
+    greeted_ = answer_hello(*link_, meta, digest_, "the chief").has_value();
+    return;
+  }
   if (!greeted_) throw FrameError("the first message is not a hello");
   if (incarnation != 0) {
     const auto type = static_cast<wire::Type>(header.type);
@@ -53,23 +56,16 @@ void MemberLine::close(const std::string& reason) {
   if (link_) link_->close(reason);
 }
 
+void MemberLine::expect_registered(TimePoint now, Duration patience) {
+  if (incarnation != 0 || !open() || now - opened < patience) return;
+  close(fmt::format("it has not registered in {}", format_duration(patience)));
+}
+
 void MemberLine::closed(Link& link, const std::string& reason) {
   counted_ = link.counters();
   const std::shared_ptr<Link> gone = std::move(link_);  // it is still being called
   const bool said = goodbye && goodbye->has_failure();
   events_.closed(*this, said ? error_of(goodbye->failure()) : CommError("{}", reason));
-}
-
-void MemberLine::greet(std::string_view meta) {
-  const Hello hello = decode_hello(meta);
-  if (hello.config_digest != digest_) {
-    return refuse(*link_, "the chief was started with another configuration than this " +
-                              hello.role + ": start all roles with the same config.toml");
-  }
-  greeted_ = true;
-  FrameHeader welcome;
-  welcome.type = kWelcomeType;
-  link_->send(welcome, {});
 }
 
 }  // namespace paceline

@@ -29,11 +29,14 @@ class MemberLine final : public LinkHandler {
   bool open() const { return link_ && link_->open(); }
   void send(const FrameHeader& header, std::string_view meta);  // closed: does nothing
   void close(const std::string& reason);
+  // Turns away who has not registered `patience` after connecting: such lines would stay for ever.
+  void expect_registered(TimePoint now, Duration patience);
   const std::string& peer() const { return peer_; }
   LinkCounters counters() const { return link_ ? link_->counters() : counted_; }
 
   std::uint32_t incarnation = 0;  // 0: not registered
   wire::Register who;
+  TimePoint opened = Clock::now();
   TimePoint heard;
   wire::Heartbeat figures;               // as of the last heartbeat
   std::optional<wire::Goodbye> goodbye;  // its last word
@@ -44,7 +47,6 @@ class MemberLine final : public LinkHandler {
   void received(Link& link, const FrameHeader& header, std::string_view meta,
                 std::span<std::byte> payload) override;
   void closed(Link& link, const std::string& reason) override;
-  void greet(std::string_view meta);
 
   std::shared_ptr<Link> link_;  // null: it is closed
   LinkCounters counted_;        // then

@@ -16,7 +16,7 @@ bool is_blamed(wire::Activity::Kind kind) {
 }  // namespace
 
 void ProgressWatch::heard(std::uint32_t member, const wire::Heartbeat& beat, TimePoint now) {
-  const std::uint64_t bytes = beat.bytes_in() + beat.bytes_out();
+  const std::uint64_t bytes = beat.bytes_in() + beat.bytes_out() + beat.moved();
   const auto [moved, first] = moved_.try_emplace(member, bytes);
   if (!first && std::exchange(moved->second, bytes) != bytes) got_on_ = now;
   std::erase_if(threads_, [&](const auto& entry) {

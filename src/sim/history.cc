@@ -65,7 +65,7 @@ class Checker {
   void operator()(const Ticked& ticked) {
     auto& clocks = chunks_.at(ticked.chunk).clocks;
     clocks[ticked.worker] = chunks_.at(ticked.chunk).last[ticked.worker] = ticked.clock;
-    if (ticked.idle) clocks.erase(ticked.worker);
+    if (ticked.last_lease) clocks.erase(ticked.worker);
   }
 
   void operator()(const Left& left) {

@@ -39,7 +39,7 @@ struct Ticked {  // a worker's push was taken (async), the last one in hand or n
   std::uint32_t chunk;
   std::uint32_t worker;
   std::uint64_t clock;
-  bool idle;
+  bool last_lease;
   bool operator==(const Ticked&) const = default;
 };
 struct Left {

@@ -219,7 +219,8 @@ void World::push_arrives(Server& server, const Sender& sender, const wire::Push&
   server.tickets.forget(sender.client, push.ticket());
   const auto& actions = server.core->push(sender, push);
   if (scenario_.mode != Mode::kSync && !refuses(actions)) {
-    server.history.push_back(Ticked{push.chunk(), sender.incarnation, push.clock(), push.idle()});
+    server.history.push_back(
+        Ticked{push.chunk(), sender.incarnation, push.clock(), push.last_lease()});
   }
   const bool taken = std::any_of(actions.begin(), actions.end(), [](const ServerAction& action) {
     return std::holds_alternative<Accumulate>(action) || std::holds_alternative<Apply>(action);

@@ -106,7 +106,8 @@ class World {
   // What a message says, for the record.
   template <typename... What>
   std::string said(const What&... what) const {
-    return scenario_.record ? (std::string() + ... + as_text(what)) : std::string();
+    if (!scenario_.record) return {};
+    return (std::string() + ... + as_text(what));
   }
   double random_delay() { return 0.0005 + 0.02 * random_.uniform() * random_.uniform(); }
   bool strikes(Mutation mutation);

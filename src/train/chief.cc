@@ -116,13 +116,18 @@ void Chief::run() {
   });
   loop_.run();
   // Sooner than the launcher gives up the chief, who is alone by now.
-  if (saver_) saver_->finish(role_.config.deadline / 2);
+  if (saver_) {
+    saver_->finish(role_.config.deadline / 2,
+                   [this] { record_.leaving("writing the last checkpoint"); });
+  }
   if (own_failure_) std::rethrow_exception(own_failure_);
   std::optional<Error> failure = ended_->failure;
   if (ended_->interrupted) failure = Interrupted("interrupted");
-  const std::string words = failure ? failure->what() : "";
+  // Now, should it never come to the end of what follows.
+  if (ended_->failure) tell_failure(role_.failure_fd, failure_line(*ended_->failure));
+  record_.leaving("writing its summary");
   try {
-    if (core_->started()) record_.summary(core_->examples_done(), figures_by_role(), words);
+    if (core_->started()) record_.summary(core_->examples_done(), figures_by_role(), failure);
   } catch (const DataError& unwritten) {
     if (!ended_->failure) throw;
     spdlog::error("{}", unwritten.what());  // what the run failed with says more
@@ -352,7 +357,7 @@ void Chief::end(const RunEnded& ended) {
   if (ended_) return;
   ended_ = ended;
   if (ended_->failure) ended_->failure->add_remark(silences());
-  record_.leaving();
+  record_.leaving("waiting for the other roles to leave");
   // A run that was not stopped hears everyone's last figures.
   const bool stopped = ended.interrupted || ended.failure;
   leave_ = loop_.after(stopped ? kGoodbyes : role_.config.member_timeout, [this] { loop_.stop(); });

@@ -50,10 +50,7 @@ nlohmann::json Chief::figures_by_role() const {
     return std::pair(first.role, first.rank) < std::pair(second.role, second.rank);
   });
   LinkCounters own;
-  for (const MemberLine* line : registered) {
-    own.bytes_in += line->counters().bytes_in;
-    own.bytes_out += line->counters().bytes_out;
-  }
+  for (const MemberLine* line : registered) own += line->counters();
   wire::Register chief;
   chief.set_name(role_.name);
   chief.set_role("chief");

@@ -2,8 +2,15 @@
 #include "base/units.h"
 #include "session/member.h"
 #include "train/chief.h"
+#include "train/latecomers.h"
 
 namespace paceline {
+namespace {
+
+// Roles do so in the breath in which they connect.
+constexpr Duration kTimeToRegister = std::chrono::seconds(10);
+
+}  // namespace
 
 void Chief::look_after_members() {
   const TimePoint now = Clock::now();
@@ -14,7 +21,8 @@ void Chief::look_after_members() {
     watch_.forgive(now);
   }
   for (const auto& line : std::vector(lines_)) {
-    if (slept) line->heard = now;
+    if (slept) line->heard = line->opened = now;
+    line->expect_registered(now, kTimeToRegister);
     const ClusterMember* member = core_->member(line->incarnation);
     if (member == nullptr || !member->live) continue;
     const Duration silence = now - line->heard;
@@ -106,9 +114,10 @@ void Chief::look_for_latecomers() {
   const std::uint64_t all = server_count(role_.config) + role_.config.workers + 1;
   if (core_->members().size() >= all) return;
   carry_out(core_->fail(
-      CommError("after {} only {} of {} roles have registered; see the logs of the others, or "
+      CommError("after {} only {} of {} roles have registered; missing: {}. See their logs, or "
                 "raise --start-timeout",
-                format_duration(role_.config.start_timeout), core_->members().size(), all)));
+                format_duration(role_.config.start_timeout), core_->members().size(), all,
+                missing_roles(role_.config, core_->members()))));
 }
 
 // Members that have missed some heartbeats.

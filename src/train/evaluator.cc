@@ -1,9 +1,10 @@
+#include <atomic>
 #include <csignal>
 
 #include "base/error.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "exchange/ps/reader.h"
 #include "exchange/ps/row_reader.h"
 #include "infer/test.h"
@@ -42,7 +43,11 @@ class EvaluatorRole {
                  [this](const CommError&) { loop_.stop(); }}) {}
 
   void run() {
-    const SignalWatcher signals({SIGTERM}, [this](int) { member_.interrupt(); });
+    const SignalWatcher signals({SIGTERM}, [this](int) {
+      interrupted_ = true;
+      member_.interrupt();
+      loop_.stop();
+    });
     activity_.adopt();
     try {
       for (ChiefWord word = member_.next(); word.type != wire::GOODBYE; word = member_.next()) {
@@ -62,6 +67,7 @@ class EvaluatorRole {
     } catch (const Error& error) {
       if (const auto gone = member_.lost()) throw CommError(*gone);
       member_.leave(error);
+      if (interrupted_) throw Interrupted("interrupted");
       throw;
     }
   }
@@ -74,12 +80,15 @@ class EvaluatorRole {
                    member_.incarnation());
     std::unique_ptr<PsReader> reader;
     std::unique_ptr<RowReader> row_reader;
+    activity_.at(Activity::kNoNumber);
+    activity_.begin(Activity::Kind::kWaiting, "waiting for the servers to accept its connection");
     if (by_rows_) {
       row_reader =
           std::make_unique<RowReader>(loop_, deal_rows(workload_), address, role_.config.deadline);
     } else {
       reader = std::make_unique<PsReader>(loop_, workload_.chunks, address, role_.config.deadline);
     }
+    activity_.begin(Activity::Kind::kIdle, "");
     const std::lock_guard lock(mutex_);
     reader_ = std::move(reader);
     row_reader_ = std::move(row_reader);
@@ -134,6 +143,7 @@ class EvaluatorRole {
       row_reader_->score(version, some, std::span(scores).subspan(some.begin, some.size()));
       activity_.count();
     }
+    activity_.begin(Activity::Kind::kBusy, "computing the metrics of version");
     return test_scores(kind_of(role_.config.model), scores, labels_of(*test_rows_));
   }
 
@@ -146,6 +156,7 @@ class EvaluatorRole {
   Buffer values_;
   Activity activity_{"testing"};
   Loop loop_;
+  std::atomic<bool> interrupted_ = false;
   std::mutex mutex_;  // guards the two below against the member's thread
   std::unique_ptr<PsReader> reader_;
   std::unique_ptr<RowReader> row_reader_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/buffer.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "train/placement.h"
 #include "train/start.h"
 #include "train/workload.h"

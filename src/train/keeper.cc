@@ -12,7 +12,8 @@ namespace {
 Address own_address(const RoleContext& role) {
   if (role.config.transport == Transport::kTcp) return {Address::Kind::kTcp, role.config.listen, 0};
   const std::filesystem::path chief = Address::parse(role.chief).host;
-  return {Address::Kind::kUnix, chief.parent_path() / "keeper.sock", 0};
+  // Each has a name of its own: the one before may still listen, in a process that stands still.
+  return {Address::Kind::kUnix, chief.parent_path() / ("keeper-" + role.name + ".sock"), 0};
 }
 
 }  // namespace

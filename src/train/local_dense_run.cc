@@ -7,7 +7,7 @@
 #include "base/signals.h"
 #include "base/threads.h"
 #include "checkpoint/checkpoint.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "exchange/local/local_exchange.h"
 #include "infer/test.h"
 #include "train/local_report.h"
@@ -138,25 +138,25 @@ class LocalDenseRun {
   }
 
   void finish(const std::vector<LoopCounts>& counts, const std::vector<double>& finished) {
-    std::string error;
+    std::optional<Error> error;
     try {
       hub_.rethrow_failure();
-    } catch (const std::exception& failure) {
-      error = failure.what();
+    } catch (const std::exception&) {
+      error = current_error();
     }
     const std::uint64_t version = hub_.version();
     const bool complete = version == workload_.last_version;
-    if (error.empty() && !std::filesystem::exists(checkpoint_path(config_.run_dir, version))) {
+    if (!error && !std::filesystem::exists(checkpoint_path(config_.run_dir, version))) {
       std::vector<Range> applied = hub_.applied();
       if (applied == std::vector<Range>{{0, version}}) applied.clear();
       save(version, std::move(applied));
     }
-    if (interrupted_ && error.empty() && !complete) error = kInterruptedWord;
+    if (interrupted_ && !error && !complete) error = Interrupted("interrupted");
     report_.record().add_unreadable(Split::kTrain, train_->unreadable());
     report_.record().add_unreadable(Split::kTest, test_->unreadable());
     report_.summary(examples_done(), worker_entries(counts, finished), error);
     hub_.rethrow_failure();
-    if (error == kInterruptedWord) throw Interrupted(error);
+    if (error) throw Interrupted(error->what());
   }
 
   RunConfig config_;

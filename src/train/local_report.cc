@@ -116,7 +116,7 @@ void LocalReport::save(const std::function<void()>& write) {
 }
 
 void LocalReport::summary(std::uint64_t examples_done, const nlohmann::json& workers,
-                          const std::string& error) {
+                          const std::optional<Error>& error) {
   const Usage usage = usage_of_this_process();
   nlohmann::json roles = nlohmann::json::array();
   roles.push_back({{"name", "local"},
@@ -127,7 +127,7 @@ void LocalReport::summary(std::uint64_t examples_done, const nlohmann::json& wor
                    {"bytes_out", 0}});
   for (const nlohmann::json& worker : workers) roles.push_back(worker);
   const auto write = [&] { reporter_.summary(record_.summary(examples_done, roles, error)); };
-  if (error.empty() || error == kInterruptedWord) return save(write);
+  if (!error || error->code() == ExitCode::kInterrupted) return save(write);
   try {
     write();
   } catch (const DataError& failure) {

@@ -8,10 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/error.h"
 #include "config/run_config.h"
 #include "data/share.h"
 #include "model/metrics.h"
@@ -21,8 +23,6 @@
 #include "train/run_record.h"
 
 namespace paceline {
-
-inline constexpr const char* kInterruptedWord = "interrupted";  // a run's error, when it was
 
 // What each worker did, for the summary.
 nlohmann::json worker_entries(const std::vector<LoopCounts>& counts,
@@ -47,10 +47,10 @@ class LocalReport {
   // then may wait again. Returns whether it was waiting.
   bool interrupt();
 
-  // Of this process and its workers. Waits for room, too, unless the run has failed: then a
-  // summary that cannot be written is said in the log.
+  // Of this process and its workers. Waits for room, too, unless the run has failed, by more than
+  // an interruption: then a summary that cannot be written is said in the log.
   void summary(std::uint64_t examples_done, const nlohmann::json& workers,
-               const std::string& error);
+               const std::optional<Error>& error);
 
  private:
   void warn(const std::string& sentence);

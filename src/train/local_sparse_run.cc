@@ -10,7 +10,7 @@
 #include "base/signals.h"
 #include "base/threads.h"
 #include "checkpoint/checkpoint.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "data/sparse/rows_dataset.h"
 #include "exchange/local/local_rows.h"
 #include "infer/test.h"
@@ -227,21 +227,21 @@ class LocalSparseRun {
 
   void finish(std::uint64_t first) {
     const std::uint64_t version = next_step_;
-    std::string error;
+    std::optional<Error> error;
     if (failure_) {
       try {
         std::rethrow_exception(failure_);
-      } catch (const std::exception& failure) {
-        error = failure.what();
+      } catch (const std::exception&) {
+        error = current_error();
       }
     } else if (version < workload_.last_version) {
-      error = kInterruptedWord;
+      error = Interrupted("interrupted");
       if (version > first) save(version);
     }
     report_.summary(workload_.grid.examples_before(version), worker_entries(counts_, finished_),
                     error);
     if (failure_) std::rethrow_exception(failure_);
-    if (!error.empty()) throw Interrupted(error);
+    if (error) throw Interrupted(error->what());
   }
 
   RunConfig config_;

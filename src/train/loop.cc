@@ -22,21 +22,21 @@ class TileFlow final : public Flow {
 // Tile by tile, summed along the fixed tree, so that the bits do not depend on the cut.
 class DeterministicShare {
  public:
-  Loss compute(const Share& share, const Batch& batch, const LoopParts& parts, PhaseClock& clock) {
-    const std::size_t floats = parts.exchange.parameters().size();
+  Loss compute(const Share& share, const Batch& batch, const LoopInput& input, PhaseClock& clock) {
+    const std::size_t floats = input.exchange.parameters().size();
     tree_.reset(floats);  // of tables, other rows in every share
     gradient_.resize(floats * sizeof(float));
     Loss total;
     TileFlow flow(clock);
     clock.enter(Phase::kWaiting);
-    parts.exchange.await({0, floats});
-    const std::uint64_t first = parts.grid.positions(share).begin;
+    input.exchange.await({0, floats});
+    const std::uint64_t first = input.grid.positions(share).begin;
     for (std::uint64_t tile = share.tiles.begin; tile < share.tiles.end; ++tile) {
       clock.enter(Phase::kForward);
-      const Range positions = parts.grid.positions({share.step, {tile, tile + 1}});
+      const Range positions = input.grid.positions({share.step, {tile, tile + 1}});
       slice(batch, positions.begin - first, positions.size());
       total +=
-          parts.model.gradient(tile_, parts.exchange.parameters(), gradient_.as_floats(), flow);
+          input.model.gradient(tile_, input.exchange.parameters(), gradient_.as_floats(), flow);
       tree_.add({tile, tile + 1}, gradient_.as_floats());
     }
     return total;
@@ -104,10 +104,10 @@ LoopCounts::LoopCounts(const LoaderOptions& loader) {
   }
 }
 
-void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
+void run_worker_loop(const LoopInput& input, LoopCounts& counts,
                      const std::function<void(const Share&)>& before) {
-  Exchange& exchange = parts.exchange;
-  Loader loader(parts.dataset, parts.order, parts.grid, parts.loader,
+  Exchange& exchange = input.exchange;
+  Loader loader(input.dataset, input.order, input.grid, input.loader,
                 [&](const Share& share) { return exchange.after(share); },
                 {&counts.activity, counts.reading.empty() ? nullptr : &counts.reading});
   DeterministicShare deterministic;
@@ -127,13 +127,13 @@ void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
       clock.enter(Phase::kWaiting);
       exchange.begin(batch.weight);
       clock.enter(Phase::kForward);
-      if (parts.deterministic) {
-        const Loss loss = deterministic.compute(*share, batch, parts, clock);
+      if (input.deterministic) {
+        const Loss loss = deterministic.compute(*share, batch, input, clock);
         clock.enter(Phase::kExchange);
         exchange.finish(loss, &deterministic.tree());
       } else {
         const Loss loss =
-            parts.model.gradient(batch, exchange.parameters(), exchange.gradient(), flow);
+            input.model.gradient(batch, exchange.parameters(), exchange.gradient(), flow);
         clock.enter(Phase::kExchange);
         exchange.finish(loss);
       }

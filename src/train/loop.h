@@ -14,7 +14,7 @@
 
 namespace paceline {
 
-struct LoopParts {
+struct LoopInput {
   const Dataset& dataset;
   const Order& order;
   const Grid& grid;
@@ -38,7 +38,7 @@ struct LoopCounts {
 // `counts` were made for these options of the loader, or for none: then nobody watches its threads.
 // Runs until the exchange has no more shares. `before` is called with each share before it
 // is computed (at the beginning of an epoch, say); it may be empty.
-void run_worker_loop(const LoopParts& parts, LoopCounts& counts,
+void run_worker_loop(const LoopInput& input, LoopCounts& counts,
                      const std::function<void(const Share&)>& before = {});
 
 }  // namespace paceline

@@ -4,8 +4,9 @@
 
 #include "base/error.h"
 #include "base/units.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "train/run.h"
+#include "train/server_options.h"
 
 namespace paceline {
 namespace {
@@ -57,11 +58,14 @@ std::vector<RoleMemory> estimate_memory(const RunConfig& config, const Workload&
   const std::uint64_t nodes =
       config.deterministic ? 2 * static_cast<std::uint64_t>(std::bit_width(workload.grid.tiles(0)))
                            : 1;
+  // The optimizer's state goes from version to version in place, unless a run may have to go back.
+  // All servers have as many chunks.
+  const std::uint64_t states = server_options(config, workload, 0, 0).may_go_back() ? 2 : 1;
   const RoleMemory server{"server",
                           config.servers,
                           (2 + kMostPins) * shard,
                           (1 + nodes * config.workers) * shard,
-                          (2 + kMostPins) * slots * shard,
+                          (states + kMostPins) * slots * shard,
                           0,
                           kProgram + 2 * vector / config.servers};
   const bool own_tests = config.mode != Mode::kSync && config.worker_eval;

@@ -107,6 +107,10 @@ class ProcessRun {
     if (asked > 0 && passed_ == 0) {
       asked_at_ = Clock::now();
       launcher_.signal("chief", SIGTERM);
+      if (status_.leaving()) {  // it no longer listens
+        reporter_.notice(
+            fmt::format("the chief is {}; Ctrl-C again ends it at once", status_.doing()));
+      }
     }
     if (asked > 1 && asked > passed_) launcher_.signal_all(SIGKILL);
     passed_ = asked;
@@ -136,10 +140,11 @@ class ProcessRun {
     if (!launcher_.running("chief") || silent_chief_) return;
     const TimePoint now = Clock::now();
     const bool slept = now - std::exchange(looked_, now) > std::chrono::seconds(1);
-    if (launcher_.running_count() > 1 || slept) alone_since_ = now;
+    const bool got_on = std::exchange(farewells_, status_.farewells()) < status_.farewells();
+    if (launcher_.running_count() > 1 || slept || got_on) alone_since_ = now;
     if (slept) asked_at_ = now;
-    const bool deaf =
-        passed_ == 1 && !status_.stopping() && now - asked_at_ > config_.member_timeout;
+    const bool deaf = passed_ == 1 && !status_.stopping() && !status_.leaving() &&
+                      now - asked_at_ > config_.member_timeout;
     if (!deaf && now - alone_since_ < chief_may_be_alone()) return;
     silent_chief_ = true;
     launcher_.signal("chief", SIGKILL);
@@ -153,6 +158,17 @@ class ProcessRun {
   void report_end() {
     // It had ended by itself when a thread of it still hung in the kernel: then its words count.
     silent_chief_ = silent_chief_ && WIFSIGNALED(chief_->finished->status);
+    if (silent_chief_ && asked_ == 0 && status_.leaving()) {
+      const std::string words = fmt::format(
+          "the chief made no progress for {} (--deadline) while {} and was ended. If its disk is "
+          "only "
+          "slow, raise --deadline",
+          format_duration(config_.deadline), status_.doing());
+      if (!chief_->failure) throw CommError("{}", words);
+      Error failure = explained(*chief_->failure);
+      failure.add_remark(". Then " + words);
+      throw failure;
+    }
     if (silent_chief_ && asked_ == 0) {
       throw CommError("the chief did not answer {} for {} and was ended",
                       others_ ? "the other roles" : "its launcher",
@@ -219,7 +235,8 @@ class ProcessRun {
   int passed_ = 0;
   TimePoint asked_at_;
   TimePoint looked_;       // after the chief
-  TimePoint alone_since_;  // the chief, left by all others or not yet joined
+  TimePoint alone_since_;  // the chief, left by all others or not yet joined, does not get on
+  std::uint64_t farewells_ = 0;
   bool silent_chief_ = false;
   std::optional<LocalLauncher::Child> chief_;  // when it has ended
   std::optional<LocalLauncher::Child> failed_role_;

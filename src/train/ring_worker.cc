@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/signals.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "exchange/allreduce/allreduce.h"
 #include "exchange/allreduce/factors.h"
 #include "session/failure.h"
@@ -23,24 +23,27 @@
 namespace paceline {
 namespace {
 
+CommError stopped_run() {
+  return CommError("the run is stopped");
+}
+
 class RingWorkerRole final : private RingNotes {
  public:
   explicit RingWorkerRole(const RoleContext& role)
       : role_(role),
         workload_(make_workload(role.config)),
         dataset_(open_training(role.config)),
-        member_(
-            line_options(role, "worker"),
-            {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
-             [this] { return beat(); }, [this](const CommError& gone) { abort(gone.what()); }}) {
+        member_(line_options(role, "worker"),
+                {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
+                 [this] { return beat(); }, [this](const CommError& gone) { abort(gone); }}) {
     if (member_.rank() == 0) {
-      keeper_ = std::make_unique<Keeper>(role, workload_, [this] { abort("the run is stopped"); });
+      keeper_ = std::make_unique<Keeper>(role, workload_, [this] { abort(stopped_run()); });
     }
   }
 
   void run() {
     work_for_chief(
-        member_, [this](const std::string& reason) { abort(reason); },
+        member_, [this](const Error& reason) { abort(reason); },
         [this](const wire::Begin& begin) {
           train(begin);
           quiet_ = true;
@@ -64,11 +67,12 @@ class RingWorkerRole final : private RingNotes {
     }
     if (type != wire::STOP) return false;
     const auto stop = parsed<wire::Stop>(meta);
-    if (stop.has_failure()) {
+    {
       const std::lock_guard lock(mutex_);
-      failure_ = error_of(stop.failure());
+      failure_.reset();  // of a run that was stopped and ends well after all
+      if (stop.has_failure()) failure_ = error_of(stop.failure());
     }
-    abort("the run is stopped");
+    abort(stopped_run());
     return true;
   }
 
@@ -78,6 +82,7 @@ class RingWorkerRole final : private RingNotes {
       const std::lock_guard lock(mutex_);
       if (exchange_) carried_ = exchange_->counters();
       beat = figures(carried_);
+      if (ring_) beat.set_moved(ring_->moved());
       if (exchange_) {
         for (const Activity& carrying : exchange_->activities()) add_activity(carrying, beat);
       }
@@ -88,11 +93,12 @@ class RingWorkerRole final : private RingNotes {
     return beat;
   }
 
-  void abort(const std::string& reason) {
+  void abort(const Error& reason) {
     const std::lock_guard lock(mutex_);
-    aborted_ = true;
+    if (!aborted_) aborted_ = reason;
     changed_.notify_all();
-    if (exchange_) exchange_->abort(reason);
+    if (exchange_) return exchange_->abort(reason);
+    if (ring_) ring_->close();
   }
 
   void leave(const std::string& key, const std::string& note) override {
@@ -103,15 +109,31 @@ class RingWorkerRole final : private RingNotes {
     const std::lock_guard lock(mutex_);
     notes_[key] = note;
   }
-  std::string find(const std::string& key, TimePoint deadline) override {
+  std::string find(const std::string& key) override {
     std::unique_lock lock(mutex_);
-    const auto there = [&] { return notes_.contains(key) || aborted_; };
-    if (!changed_.wait_until(lock, deadline, there) || !notes_.contains(key)) {
-      throw CommError("{} has waited for the address of another worker ({}) in vain", role_.name,
-                      key);
-    }
+    changed_.wait(lock, [&] { return notes_.contains(key) || aborted_; });
+    if (!notes_.contains(key)) throw Error(*aborted_);
     return notes_[key];
   }
+
+  // The ring that abort() ends and that heartbeats look at, while this lives.
+  class KnownRing {
+   public:
+    KnownRing(RingWorkerRole& role, Ring& ring) : role_(role) {
+      const std::lock_guard lock(role_.mutex_);
+      role_.ring_ = &ring;
+      if (role_.aborted_) ring.close();
+    }
+    ~KnownRing() {
+      const std::lock_guard lock(role_.mutex_);
+      role_.ring_ = nullptr;
+    }
+    KnownRing(const KnownRing&) = delete;
+    KnownRing& operator=(const KnownRing&) = delete;
+
+   private:
+    RingWorkerRole& role_;
+  };
 
   void train(const wire::Begin& begin) {
     AllReduceOptions options;
@@ -139,18 +161,18 @@ class RingWorkerRole final : private RingNotes {
     };
     ring_options.size = static_cast<std::uint32_t>(options.assignment.entries.size());
     ring_options.host = role_.config.listen;
-    ring_options.deadline = role_.config.deadline;
     ring_options.name = role_.name;
     ring_options.wire = role_.config.wire;
     spdlog::info("begins at version {}, rank {} of a ring of {}", begin.version(),
                  ring_options.rank, ring_options.size);
     try {
       train_in(ring_options, options);
-    } catch (const CommError&) {
+    } catch (const Error& error) {
+      if (error.code() != ExitCode::kCommunication) throw;
       // The ring knows that somebody is gone; who it is, the chief will say.
       std::unique_lock lock(mutex_);
       const Duration patience = role_.config.member_timeout + 2 * role_.config.heartbeat;
-      if (!changed_.wait_for(lock, patience, [this] { return aborted_; })) throw;
+      if (!changed_.wait_for(lock, patience, [this] { return aborted_.has_value(); })) throw;
     }
     spdlog::info("ends after {} shares, {} examples", counts_.shares.load(),
                  counts_.examples.load());
@@ -159,7 +181,9 @@ class RingWorkerRole final : private RingNotes {
   void train_in(const RingOptions& ring_options, const AllReduceOptions& options) {
     counts_.activity.adopt();
     counts_.activity.begin(Activity::Kind::kWaiting, "waiting for the other workers to connect");
-    Ring ring(ring_options, *this);
+    Ring ring(ring_options);
+    const KnownRing known(*this, ring);
+    ring.connect(*this);
     counts_.activity.begin(Activity::Kind::kBusy, "loading the parameters");
     Buffer values = Buffer::floats(workload_.chunks.floats());
     Buffer state = Buffer::floats(workload_.chunks.floats() * Optimizer(options.optimizer).slots());
@@ -186,7 +210,7 @@ class RingWorkerRole final : private RingNotes {
             keeper_->step_done(version, loss, skipped, exchange_->parameters(), exchange_->state());
           }
         });
-    if (aborted_) exchange_->abort("the run is stopped");
+    if (aborted_) exchange_->abort(*aborted_);
   }
 
   // What it has reached is kept for the last test and the last checkpoint.
@@ -219,8 +243,9 @@ class RingWorkerRole final : private RingNotes {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   std::map<std::string, std::string> notes_;
-  bool aborted_ = false;
+  std::optional<Error> aborted_;  // and why
   std::optional<Error> failure_;  // of the run, as the chief says it
+  Ring* ring_ = nullptr;          // while there is one
   std::unique_ptr<AllReduce> exchange_;
   LinkCounters carried_;                       // over the ring
   std::shared_ptr<const PinnedVersion> held_;  // when training is over

@@ -12,7 +12,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "observe/summary_file.h"
 #include "train/memory.h"
 #include "train/placement.h"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/file/file.h"
 #include "base/log.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 
 namespace paceline {
 namespace {
@@ -195,8 +195,9 @@ void RunRecord::stopping() {
   tell({{"type", "stopping"}});
 }
 
-void RunRecord::leaving() {
-  tell({{"type", "leaving"}});
+void RunRecord::leaving(const std::string& doing) {
+  spdlog::info("is leaving: {}", doing);
+  tell({{"type", "leaving"}, {"doing", doing}});
 }
 
 double RunRecord::epoch_seconds(std::uint64_t version) const {
@@ -204,7 +205,7 @@ double RunRecord::epoch_seconds(std::uint64_t version) const {
 }
 
 nlohmann::json RunRecord::summary(std::uint64_t examples, nlohmann::json roles,
-                                  const std::string& error) {
+                                  const std::optional<Error>& error) {
   // The end may have come before their test.
   for (const auto& [version, epoch] : std::map(epochs_)) {
     if (!epoch.written) untested(version / grid_.steps_per_epoch() - 1, version);
@@ -240,7 +241,7 @@ nlohmann::json RunRecord::summary(std::uint64_t examples, nlohmann::json roles,
   nlohmann::json summary = {
       {"recipe", config_.recipe},
       {"run_dir", config_.run_dir.string()},
-      {"status", error.empty() ? "complete" : "incomplete"},
+      {"status", error ? "incomplete" : "complete"},
       {"examples", done},
       {"examples_total", examples},
       {"epochs", results_.size()},
@@ -253,7 +254,7 @@ nlohmann::json RunRecord::summary(std::uint64_t examples, nlohmann::json roles,
       {"epoch_results", results_},
       {"roles", std::move(roles)},
       {"time", std::move(time)}};
-  if (!error.empty()) summary["error"] = error;
+  if (error) summary["error"] = error->what();
   // Of what the workers could do if they never waited for data, parameters or each other.
   if (all > 0) summary["share_of_ceiling"] = computing / all;
   std::set<std::string> unreadable = unreadable_;

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "config/run_config.h"
 #include "data/dataset.h"
 #include "data/share.h"
@@ -41,8 +42,9 @@ class RunRecord {
   void worker_epoch(const std::string& worker, const wire::WorkerEpoch& result);
   void notice(const std::string& text);
   void warning(const std::string& text);
-  void stopping();                        // someone asked to
-  void leaving();                         // all others are sent home
+  void stopping();  // someone asked to
+  // All others are sent home. Told again whenever it gets on, with what it does: "writing …".
+  void leaving(const std::string& doing);
   void flush();                           // to the launcher, what it takes
   void write_out() { metrics_.flush(); }  // waits until metrics.jsonl has all
 
@@ -60,7 +62,8 @@ class RunRecord {
 
   // Writes summary.json, tells the launcher, and returns it. `roles` is an array of objects. May
   // be called again when the disk was full (DiskFull).
-  nlohmann::json summary(std::uint64_t examples, nlohmann::json roles, const std::string& error);
+  nlohmann::json summary(std::uint64_t examples, nlohmann::json roles,
+                         const std::optional<Error>& error);
 
  private:
   struct EpochRecord {

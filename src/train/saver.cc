@@ -97,12 +97,12 @@ Reader& Saver::Work::connected(std::unique_ptr<Reader>& place, const Arguments&.
 
 void Saver::Work::write(const CheckpointInfo& info) {
   if (exchanges_rows(config)) return write_rows(info);
+  activity.begin(Activity::Kind::kWaiting, kReading);
   PsReader& from = connected(reader, map);
   if (values.size() == 0) {
     values = Buffer::floats(map.floats());
     state = Buffer::floats(map.floats() * info.slots);
   }
-  activity.begin(Activity::Kind::kWaiting, kReading);
   from.read(info.version, values.as_floats(), state.as_floats());
   activity.begin(Activity::Kind::kBusy, kWriting);
   expect_finite(config, info.version, values.as_floats());
@@ -119,6 +119,7 @@ void Saver::Work::write(const CheckpointInfo& info) {
 
 // A table is read as it is written, part by part: it may be larger than the memory here.
 void Saver::Work::write_rows(const CheckpointInfo& info) {
+  activity.begin(Activity::Kind::kWaiting, kReading);
   RowReader& from = connected(row_reader, RowDeal(map.floats(), map.servers()));
   write_checkpoint(checkpoint_path(config.run_dir, info.version), info,
                    [&](std::uint64_t vector, Range keys, std::span<float> out) {
@@ -182,14 +183,18 @@ void Saver::give_up() {
   work_->given_up = true;
 }
 
-void Saver::finish(Duration patience) {
+void Saver::finish(Duration patience, const std::function<void()>& gets_on) {
   work_->end();
   std::unique_lock lock(work_->mutex);
-  std::uint64_t done = work_->activity.state().done;
-  while (!work_->given_up &&
-         !work_->changed.wait_for(lock, patience, [this] { return work_->ended; })) {
-    const std::uint64_t now = work_->activity.state().done;
-    if (std::exchange(done, now) != now) continue;
+  while (!work_->given_up && !work_->ended) {
+    const std::uint64_t before = work_->activity.state().done;
+    if (work_->current && gets_on) {
+      lock.unlock();
+      gets_on();
+      lock.lock();
+    }
+    if (work_->changed.wait_for(lock, patience, [this] { return work_->ended; })) return;
+    if (work_->activity.state().done != before) continue;
     spdlog::warn(
         "nothing of the checkpoint that is being written came to the disk for a while: it "
         "is not waited for");

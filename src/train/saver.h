@@ -43,8 +43,8 @@ class Saver {
   // Its thread hangs: finish() does not wait for it, unless it goes on after all.
   void give_up();
   // Drops all jobs but one whose numbers are there already. That is waited for, as long as
-  // something of it is written within each `patience`.
-  void finish(Duration patience);
+  // something of it is written within each `patience`; `gets_on` is called before each.
+  void finish(Duration patience, const std::function<void()>& gets_on = {});
 
  private:
   struct Work;

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/signals.h"
 #include "checkpoint/checkpoint.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "exchange/ps/row_shard.h"
 #include "exchange/ps/shard.h"
 #include "net/socket.h"
@@ -21,6 +21,7 @@
 #include "session/member.h"
 #include "session/message.h"
 #include "train/role.h"
+#include "train/server_options.h"
 #include "train/sparse_rows.h"
 #include "train/start.h"
 #include "train/workload.h"
@@ -126,17 +127,8 @@ class ServerRole {
   }
 
   void set_up(const wire::Setup& setup) {
-    const RunConfig& config = role_.config;
-    ServerCore::Options options;
-    options.mode = config.mode;
-    options.grid = workload_.grid;
-    options.rules = workload_.rules;
-    options.chunks = workload_.chunks.chunks_of(setup.index());
-    options.servers = workload_.chunks.servers();
-    options.rows = exchanges_rows(config);
-    options.staleness = server_staleness(config);
-    options.version = setup.version();
-    options.last_version = workload_.last_version;
+    ServerCore::Options options =
+        server_options(role_.config, workload_, setup.index(), setup.version());
     set_up_ = std::thread([this, setup, options]() mutable {
       setting_up_.adopt();
       setting_up_.begin(Activity::Kind::kBusy, "setting up its parameters");
@@ -173,13 +165,9 @@ class ServerRole {
 
   // Fills in which steps were applied, if a checkpoint says so.
   std::unique_ptr<Holding> hold_chunks(const wire::Setup& setup, ServerCore::Options& options) {
-    const RunConfig& config = role_.config;
-    ShardOptions shard_options{config.optimizer, workload_.groups,     workload_.grid,
-                               workload_.rules,  config.deterministic, false};
-    shard_options.keep_previous_state = options.may_go_back();
-    shard_options.whole_tables = config.transfer == Transfer::kDense;
-    auto shard =
-        std::make_unique<Shard>(workload_.chunks, setup.index(), shard_options, workload_.schedule);
+    auto shard = std::make_unique<Shard>(workload_.chunks, setup.index(),
+                                         shard_options(role_.config, workload_, options),
+                                         workload_.schedule);
     if (setup.checkpoint().empty()) {
       initialize(*shard, options);
     } else {

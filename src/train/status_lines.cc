@@ -82,7 +82,8 @@ void StatusLines::handle(const nlohmann::json& line) {
   } else if (type == "stopping") {
     stopping_ = true;
   } else if (type == "leaving") {
-    leaving_ = true;
+    doing_ = line.at("doing");
+    ++farewells_;
   } else if (type == "summary") {
     reporter_.summary(line.at("summary"));
   }

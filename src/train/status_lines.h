@@ -1,6 +1,7 @@
 // What the chief tells the process that started it, turned into calls of a Reporter.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
@@ -18,7 +19,10 @@ class StatusLines {
   const std::string& address() const { return address_; }  // of the chief; empty: not yet
   bool begun() const { return begun_; }                    // all roles are there
   bool stopping() const { return stopping_; }              // it knows that it shall
-  bool leaving() const { return leaving_; }                // it has sent all others home
+  bool leaving() const { return farewells_ > 0; }          // it has sent all others home
+  // How often it has said so: each is a sign that it gets on, with what it does.
+  std::uint64_t farewells() const { return farewells_; }
+  const std::string& doing() const { return doing_; }  // while it is leaving
 
  private:
   void handle(const nlohmann::json& line);
@@ -28,7 +32,8 @@ class StatusLines {
   std::string address_;
   bool begun_ = false;
   bool stopping_ = false;
-  bool leaving_ = false;
+  std::uint64_t farewells_ = 0;
+  std::string doing_;
 };
 
 }  // namespace paceline

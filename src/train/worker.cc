@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/signals.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "exchange/ps/client.h"
 #include "exchange/ps/row_client.h"
 #include "infer/test.h"
@@ -27,20 +27,23 @@ class WorkerRole {
         workload_(make_workload(role.config)),
         dataset_(open_training(role.config)),
         loop_(pumped() ? Duration::zero() : role.config.spin),
-        member_(
-            line_options(role, "worker"),
-            {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
-             [this] { return beat(); }, [this](const CommError& gone) { abort(gone.what()); }}) {
+        member_(line_options(role, "worker"),
+                {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
+                 [this] { return beat(); }, [this](const CommError& gone) { abort(gone); }}) {
+    counts_.activity.adopt();
     if (!evaluates()) return;
+    counts_.activity.begin(Activity::Kind::kBusy, "opening its test data");
+    spdlog::info("opens its test data");
     auto tests = open_dataset(role.config.data, Split::kTest);
     const std::lock_guard lock(mutex_);  // heartbeats tell of it
     tests_ = std::move(tests);
     unreadable_tests_.emplace(*tests_);
+    counts_.activity.begin(Activity::Kind::kIdle, "");
   }
 
   void run() {
     work_for_chief(
-        member_, [this](const std::string& reason) { abort(reason); },
+        member_, [this](const Error& reason) { abort(reason); },
         [this](const wire::Begin& begin) {
           train(begin);
           quiet_ = true;
@@ -94,21 +97,24 @@ class WorkerRole {
     return beat;
   }
 
-  void abort(const std::string& reason) {
+  void abort(const Error& reason) {
     const std::lock_guard lock(mutex_);
-    if (client_) client_->abort(reason);
+    if (client_) return client_->abort(reason);
+    if (!aborted_) aborted_ = reason;
+    loop_.stop();  // it may wait for a server to accept its connection
   }
 
   void train(const wire::Begin& begin) {
     spdlog::info("begins at version {}, with {} server(s)", begin.version(), begin.servers_size());
-    counts_.activity.adopt();
+    counts_.activity.begin(Activity::Kind::kWaiting,
+                           "waiting for the servers to accept its connection");
     connect(begin);
     cpu_before_ = usage_of_this_process().cpu_seconds;
-    LoopParts parts{
+    LoopInput input{
         *dataset_,           workload_.order,           workload_.grid, *workload_.model, *client_,
         role_.config.loader, role_.config.deterministic};
     std::uint64_t epoch = workload_.grid.epoch_of(begin.version());
-    run_worker_loop(parts, counts_, [&](const Share& share) {
+    run_worker_loop(input, counts_, [&](const Share& share) {
       const std::uint64_t now = workload_.grid.epoch_of(share.step);
       if (tests_ && now > epoch) test_own_view(now - 1);
       epoch = std::max(epoch, now);
@@ -138,21 +144,31 @@ class WorkerRole {
     options.name = role_.name;
     options.pumped = pumped();
     options.whole_tables = role_.config.transfer == Transfer::kDense;
-    const auto tell = [this](ChiefWord message) { member_.tell(std::move(message)); };
     std::unique_ptr<PsExchange> client;
-    if (exchanges_rows(role_.config)) {
-      options.core.rows = true;
-      client = std::make_unique<RowClient>(loop_, deal_rows(workload_),
-                                           RowClientOptions{options, reads_ahead(role_.config)},
-                                           address, tell);
-    } else {
-      client = std::make_unique<PsClient>(loop_, workload_.chunks, options, address, tell);
+    try {
+      client = make_client(options, address);
+    } catch (const CommError&) {
+      const std::lock_guard lock(mutex_);
+      if (aborted_) throw Error(*aborted_);
+      throw;
     }
     if (role_.config.mode == Mode::kSync)
       client->told(wire::ASSIGNMENT, begin.assignment().SerializeAsString());
     const std::lock_guard lock(mutex_);
     client_ = std::move(client);
     for (const ChiefWord& early : std::exchange(early_, {})) client_->told(early.type, early.meta);
+    if (aborted_) client_->abort(*aborted_);
+  }
+
+  std::unique_ptr<PsExchange> make_client(PsClientOptions& options, const PsAddress& address) {
+    const auto tell = [this](ChiefWord message) { member_.tell(std::move(message)); };
+    if (!exchanges_rows(role_.config)) {
+      return std::make_unique<PsClient>(loop_, workload_.chunks, options, address, tell);
+    }
+    options.core.rows = true;
+    return std::make_unique<RowClient>(loop_, deal_rows(workload_),
+                                       RowClientOptions{options, reads_ahead(role_.config)},
+                                       address, tell);
   }
 
   // Async: workers see different parameters; each tests what it holds. Whoever asks the run to stop
@@ -188,6 +204,7 @@ class WorkerRole {
   Loop loop_;
   std::mutex mutex_;  // guards what the member's thread touches
   std::unique_ptr<PsExchange> client_;
+  std::optional<Error> aborted_;  // before there was a client
   std::vector<ChiefWord> early_;
   Member member_;
 };

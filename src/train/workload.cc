@@ -3,9 +3,9 @@
 #include "base/error.h"
 #include "base/file/file.h"
 #include "checkpoint/weights.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "data/sparse/rows_dataset.h"
-#include "model/registry.h"
+#include "model/catalogue/registry.h"
 #include "optim/groups.h"
 #include "optim/sum.h"
 

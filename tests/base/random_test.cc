@@ -131,6 +131,20 @@ TEST(Permutation, OfManyLeavesNeighboursApart) {
   EXPECT_NEAR(distance / (kSize - 1), kSize / 3.0, kSize * 0.01);
 }
 
+TEST(Permutation, OfSeveralAtOnceIsThatOfEach) {
+  for (const std::uint64_t size : {1U, 5U, 17U, 1000U, 4096U}) {
+    const Permutation permutation(4, size);
+    const std::vector<std::uint64_t> each = applied(permutation, size);
+    for (std::uint64_t first = 0; first < size; first += 1 + size / 3) {
+      std::vector<std::uint64_t> some((size - first + 1) / 2);
+      permutation.apply(first, some);
+      EXPECT_TRUE(
+          std::equal(some.begin(), some.end(), each.begin() + static_cast<std::ptrdiff_t>(first)))
+          << size << ", from " << first;
+    }
+  }
+}
+
 TEST(Permutation, StaysInsideTheLargestSizes) {
   for (const std::uint64_t size : {(std::uint64_t{1} << 40) + 1, ~std::uint64_t{0}}) {
     const Permutation permutation(7, size);
@@ -146,6 +160,8 @@ TEST(Permutation, StaysInsideTheLargestSizes) {
 
 TEST(PermutationDeathTest, RefusesAnIndexOutside) {
   EXPECT_DEATH(Permutation(1, 10).apply(10), "index < size_");
+  std::vector<std::uint64_t> four(4);
+  EXPECT_DEATH(Permutation(1, 10).apply(7, four), "into.size\\(\\)");
 }
 
 }  // namespace

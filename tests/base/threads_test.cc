@@ -4,6 +4,7 @@
 
 #include <array>
 #include <latch>
+#include <vector>
 
 #include "base/error.h"
 
@@ -68,6 +69,50 @@ TEST(OnThreads, ThrowsFromHereWhenAllHaveEnded) {
     };
     EXPECT_THROW(on_threads(2, work), DataError) << bad;
     EXPECT_EQ(ended, 2) << bad;
+  }
+}
+
+TEST(EachNumber, IsTakenOnceByHoweverManyThreads) {
+  for (const std::size_t threads : {1U, 2U, 5U, 200U}) {
+    std::vector<std::atomic<int>> calls(100);
+    for_each_number(calls.size(), threads, [&](std::size_t number) { ++calls[number]; });
+    for (const auto& count : calls) EXPECT_EQ(count, 1);
+  }
+  for_each_number(0, 4, [](std::size_t) { FAIL(); });
+}
+
+TEST(EachNumber, IsTakenInOrder) {
+  std::vector<std::size_t> taken;
+  for_each_number(4, 1, [&](std::size_t number) { taken.push_back(number); });
+  EXPECT_EQ(taken, (std::vector<std::size_t>{0, 1, 2, 3}));
+}
+
+TEST(EachNumber, AfterAFailureIsNotBegun) {
+  for (const std::size_t threads : {1U, 3U}) {
+    std::atomic<std::size_t> begun = 0;
+    const auto work = [&](std::size_t number) {
+      ++begun;
+      if (number >= 10) throw DataError("bad");
+    };
+    EXPECT_THROW(for_each_number(1000, threads, work), DataError);
+    EXPECT_LE(begun, 10 + threads);
+  }
+}
+
+// The lower number fails when the higher one has.
+TEST(EachNumber, TheLowestThatFailedTellsWhy) {
+  std::latch begun(2);
+  std::latch failing(1);
+  try {
+    for_each_number(2, 2, [&](std::size_t number) {
+      begun.arrive_and_wait();
+      if (number == 0) failing.wait();
+      if (number == 1) failing.count_down();
+      throw DataError("bad {}", number);
+    });
+    FAIL();
+  } catch (const DataError& error) {
+    EXPECT_STREQ(error.what(), "bad 0");
   }
 }
 

@@ -8,7 +8,7 @@
 #include "base/paths.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
-#include "cli/command_line.h"
+#include "cli/commands/command_line.h"
 #include "cli/format.h"
 #include "config/recipe.h"
 #include "config/settings.h"

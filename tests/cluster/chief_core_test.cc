@@ -14,8 +14,9 @@ const CommError kKilled("killed");
 class ChiefTest : public ::testing::Test {
  protected:
   // One server (in a ring: the keeper), two workers, an evaluator; two epochs of two steps.
-  void start(bool ring) {
+  void start(bool ring, Mode mode = Mode::kSync) {
     ChiefCore::Options options;
+    options.mode = mode;
     options.grid = {20, 10, 5};
     options.workers = 2;
     options.last_version = 4;
@@ -37,6 +38,38 @@ class ChiefTest : public ::testing::Test {
     wire::Evaluated evaluated;
     evaluated.set_version(version);
     do_all(core_->evaluated(evaluated));
+  }
+  void stopped(std::uint32_t server, std::uint64_t version) {
+    wire::Stopped stopped;
+    stopped.set_version(version);
+    stopped.set_even(true);
+    do_all(core_->stopped(server, stopped));
+  }
+  void committed(std::uint32_t worker, std::uint64_t step) {
+    wire::Committed committed;
+    committed.add_steps()->set_begin(step);
+    committed.mutable_steps(0)->set_end(step + 1);
+    do_all(core_->committed(worker, committed));
+  }
+  // A ring, as the chief knows it within the last step; then a worker is lost.
+  void break_in_the_last_step() {
+    start(true);
+    complete(server_, 2, true);
+    do_all(core_->saved(2));
+    evaluated(2);
+    complete(server_, 3, false);
+    do_all(core_->lost(worker1_, kKilled));
+    EXPECT_THAT(told<wire::Stop>(), ::testing::ElementsAre(worker0_, server_));
+  }
+  void expect_failure(const std::string& words) {
+    ASSERT_TRUE(ended_);
+    ASSERT_TRUE(ended_->failure);
+    EXPECT_STREQ(ended_->failure->what(), words.c_str());
+  }
+  void expect_good_end() {
+    ASSERT_TRUE(ended_);
+    EXPECT_FALSE(ended_->failure);
+    EXPECT_FALSE(ended_->interrupted);
   }
   void train_all() {
     complete(server_, 2, true);
@@ -227,6 +260,18 @@ TEST_F(ChiefTest, OfARingSavesWhatASurvivorHoldsWhenItIsBroken) {
   EXPECT_STREQ(ended_->failure->what(), "server0 is lost: killed");
 }
 
+// The keeper pins an epoch's version as it stops.
+TEST_F(ChiefTest, OfARingThatIsBrokenSavesAVersionOnce) {
+  start(true);
+  do_all(core_->lost(worker0_, kKilled));
+  complete(server_, 2, true);
+  EXPECT_FALSE(did<SaveCheckpoint>());
+  stopped(server_, 2);
+  EXPECT_TRUE(did<SaveCheckpoint>());
+  do_all(core_->saved(2));
+  EXPECT_TRUE(ended_);
+}
+
 TEST_F(ChiefTest, OfARingEndsWhenNobodyHoldsTheParameters) {
   start(true);
   train_all();
@@ -237,19 +282,148 @@ TEST_F(ChiefTest, OfARingEndsWhenNobodyHoldsTheParameters) {
   EXPECT_TRUE(ended_->failure);
 }
 
+// The keeper tells of the last version later than the workers may go.
+TEST_F(ChiefTest, OfARingThatWasDoneWhenItBrokeTestsAndSavesTheLastVersion) {
+  break_in_the_last_step();
+  stopped(server_, 4);
+  EXPECT_THAT(told<wire::Pin>(), ElementsAre(server_));
+  ASSERT_THAT(told<wire::Stop>(), ElementsAre(worker0_));
+  const auto& all_done = std::get<SendToMember>(last_[1]);
+  EXPECT_FALSE(std::get<wire::Stop>(all_done.message).has_failure());
+  EXPECT_FALSE(core_->stopping());
+  complete(server_, 4, true);
+  EXPECT_THAT(told<wire::Evaluate>(), ElementsAre(evaluator_));
+  EXPECT_TRUE(did<SaveCheckpoint>());
+  do_all(core_->saved(4));
+  EXPECT_FALSE(ended_);
+  evaluated(4);
+  expect_good_end();
+}
+
+TEST_F(ChiefTest, OfARingThatIsBrokenTakesWhatWasOnItsWay) {
+  break_in_the_last_step();
+  complete(server_, 4, true);
+  EXPECT_TRUE(did<SaveCheckpoint>());
+  do_all(core_->saved(4));
+  evaluated(4);
+  EXPECT_FALSE(ended_);
+  stopped(server_, 4);
+  EXPECT_THAT(told<wire::Pin>(), IsEmpty());
+  expect_good_end();
+}
+
+TEST_F(ChiefTest, OfARingThatWasDoneWhenItBrokeTestsWhatASurvivorHolds) {
+  break_in_the_last_step();
+  do_all(core_->lost(server_, kKilled));
+  EXPECT_THAT(told<wire::Keep>(), ElementsAre(worker0_));
+  std::uint32_t keeper = 0;
+  do_all(core_->registered(Role::kServer, "keeper in worker0", "here", keeper));
+  stopped(keeper, 4);
+  EXPECT_THAT(told<wire::Begin>(), ElementsAre(evaluator_));
+  EXPECT_THAT(told<wire::Pin>(), ElementsAre(keeper));
+  complete(keeper, 4, true);
+  EXPECT_TRUE(did<Progressed>());  // nobody has told of this version before
+  do_all(core_->saved(4));
+  evaluated(4);
+  expect_good_end();
+}
+
+TEST_F(ChiefTest, OfARingThatWasDoneWhenItBrokeGoesOnWithoutItsEvaluator) {
+  start(true);
+  complete(server_, 2, true);
+  do_all(core_->saved(2));
+  do_all(core_->lost(worker1_, kKilled));
+  do_all(core_->lost(evaluator_, kKilled));
+  stopped(server_, 4);
+  EXPECT_TRUE(did<EpochUntested>());
+  EXPECT_THAT(told<wire::Unpin>(), ElementsAre(server_));
+  EXPECT_FALSE(ended_);
+  complete(server_, 4, true);
+  EXPECT_TRUE(did<EpochUntested>());
+  do_all(core_->saved(4));
+  expect_good_end();
+}
+
+TEST_F(ChiefTest, OfABrokenRingForgetsNoOtherFailure) {
+  break_in_the_last_step();
+  do_all(core_->fail(DataError("the images cannot be read")));
+  stopped(server_, 4);
+  EXPECT_TRUE(did<SaveCheckpoint>());
+  do_all(core_->saved(4));
+  expect_failure("worker1 is lost: killed");
+}
+
+TEST_F(ChiefTest, OfABrokenRingTestsNothingWhenSomebodyAsksItToStop) {
+  break_in_the_last_step();
+  do_all(core_->stop());
+  stopped(server_, 4);
+  do_all(core_->saved(4));
+  expect_failure("worker1 is lost: killed");
+}
+
+// Who tests may have the values already.
+TEST_F(ChiefTest, OfARingWaitsForItsLastTestWhenAllIsSavedAndNobodyIsLeft) {
+  start(true);
+  train_all();
+  do_all(core_->saved(4));
+  do_all(core_->lost(server_, kKilled));
+  do_all(core_->lost(worker0_, kKilled));
+  do_all(core_->lost(worker1_, kKilled));
+  EXPECT_THAT(told<wire::Goodbye>(), ElementsAre(evaluator_));
+  EXPECT_FALSE(ended_);
+  EXPECT_TRUE(core_->awaits_test(4));
+  evaluated(4);
+  expect_good_end();
+}
+
+TEST_F(ChiefTest, OfARingEndsUntestedWhenAllIsSavedAndTheEvaluatorHasNoValues) {
+  start(true);
+  train_all();
+  do_all(core_->saved(4));
+  for (const std::uint32_t member : {worker0_, worker1_, server_}) {
+    do_all(core_->lost(member, kKilled));
+  }
+  EXPECT_FALSE(ended_);
+  do_all(core_->lost(evaluator_, CommError("goodbye")));
+  EXPECT_TRUE(did<EpochUntested>());
+  EXPECT_FALSE(did<Notice>());
+  expect_good_end();
+}
+
+TEST_F(ChiefTest, OfARingEndsWhenAllIsSavedAndNobodyAtAllIsLeft) {
+  start(true);
+  train_all();
+  do_all(core_->saved(4));
+  do_all(core_->lost(server_, kKilled));  // another is asked to keep the version for the test
+  for (const std::uint32_t member : {evaluator_, worker0_, worker1_}) {
+    do_all(core_->lost(member, kKilled));
+  }
+  EXPECT_TRUE(did<EpochUntested>());
+  expect_good_end();
+}
+
+TEST_F(ChiefTest, NeedsNoAsynchronousWorkerWhileTheLastVersionIsTested) {
+  start(false, Mode::kAsync);
+  for (const std::uint64_t first : {0U, 2U}) {
+    committed(worker0_, first);
+    committed(worker1_, first + 1);
+    EXPECT_THAT(told<wire::Pin>(), ElementsAre(server_));
+    complete(server_, first + 2, true);
+  }
+  do_all(core_->saved(2));
+  evaluated(2);
+  do_all(core_->lost(worker0_, kKilled));
+  do_all(core_->lost(worker1_, kKilled));
+  EXPECT_THAT(told<wire::Stop>(), IsEmpty());
+  EXPECT_FALSE(ended_);
+  do_all(core_->saved(4));
+  evaluated(4);
+  expect_good_end();
+}
+
 // Workers may take as long as they need to finish what they have begun.
 TEST_F(ChiefTest, WaitsForAsynchronousWorkersUntilNobodyGetsOn) {
-  ChiefCore::Options options;
-  options.mode = Mode::kAsync;
-  options.grid = {20, 10, 5};
-  options.workers = 2;
-  options.last_version = 4;
-  core_.emplace(options);
-  do_all(core_->registered(Role::kServer, "server0", "there", server_));
-  do_all(core_->registered(Role::kWorker, "worker0", "", worker0_));
-  do_all(core_->registered(Role::kWorker, "worker1", "", worker1_));
-  do_all(core_->registered(Role::kEvaluator, "evaluator0", "", evaluator_));
-  do_all(core_->ready(server_));
+  start(false, Mode::kAsync);
   do_all(core_->stop());
   EXPECT_THAT(told<wire::Stop>(), ElementsAre(worker0_, worker1_));
   EXPECT_EQ(core_->waited_for(), "worker0, worker1");

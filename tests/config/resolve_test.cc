@@ -252,12 +252,12 @@ class RowThreads : public Resolve {
 };
 
 TEST_F(RowThreads, RefuseWhatHasNoEffectRowByRow) {
-  const Flags idle = {{"tile", "8"},
-                      {"loader-depth", "2"},
-                      {"loader-threads", "2"},
-                      {"reduction", "mean"},
-                      {"sum-factor", "2"}};
-  for (const auto& [key, value] : idle) {
+  const Flags no_effect = {{"tile", "8"},
+                           {"loader-depth", "2"},
+                           {"loader-threads", "2"},
+                           {"reduction", "mean"},
+                           {"sum-factor", "2"}};
+  for (const auto& [key, value] : no_effect) {
     EXPECT_EQ(refusal_of("async", {{key, value}}),
               "--" + key +
                   " has no effect when threads learn sparse rows one by one: leave it out, or "

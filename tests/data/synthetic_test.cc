@@ -11,7 +11,7 @@
 namespace paceline {
 namespace {
 
-Batch read_all(const Dataset& dataset) {
+Batch all_of(const Dataset& dataset) {
   std::vector<std::uint64_t> examples(dataset.info().examples);
   std::iota(examples.begin(), examples.end(), std::uint64_t{0});
   Batch batch;
@@ -44,8 +44,8 @@ TEST(Synthetic, IsAFunctionOfSeedAndNumber) {
   const SyntheticOptions options{.width = 37, .classes = 4, .seed = 3};
   const auto whole = make_synthetic(options, {0, 100}, "whole");
   const auto part = make_synthetic(options, {40, 60}, "part");
-  const Batch a = read_all(*whole);
-  const Batch b = read_all(*part);
+  const Batch a = all_of(*whole);
+  const Batch b = all_of(*part);
   for (std::size_t i = 0; i < 20; ++i) {
     EXPECT_EQ(a.labels[40 + i], b.labels[i]);
     EXPECT_TRUE(std::equal(b.rows[i], b.rows[i] + 37, a.rows[40 + i]));
@@ -55,8 +55,8 @@ TEST(Synthetic, IsAFunctionOfSeedAndNumber) {
 TEST(Synthetic, DiffersBySeedAndByNumber) {
   const auto first = make_synthetic({.seed = 1}, {0, 2}, "first");
   const auto second = make_synthetic({.seed = 2}, {0, 2}, "second");
-  const Batch a = read_all(*first);
-  const Batch b = read_all(*second);
+  const Batch a = all_of(*first);
+  const Batch b = all_of(*second);
   EXPECT_FALSE(std::equal(a.rows[0], a.rows[0] + a.width, b.rows[0]));
   EXPECT_FALSE(std::equal(a.rows[0], a.rows[0] + a.width, a.rows[1]));
 }
@@ -64,7 +64,7 @@ TEST(Synthetic, DiffersBySeedAndByNumber) {
 TEST(Synthetic, HasAllClassesAboutEquallyOften) {
   const auto dataset = make_synthetic({.width = 1, .classes = 5}, {0, 10'000}, "set");
   std::vector<int> counts(5);
-  for (const auto label : read_all(*dataset).labels) ++counts.at(static_cast<std::size_t>(label));
+  for (const auto label : all_of(*dataset).labels) ++counts.at(static_cast<std::size_t>(label));
   for (const int count : counts) EXPECT_NEAR(count, 2000, 200);
 }
 
@@ -72,8 +72,8 @@ TEST(Synthetic, CanBeLearnedButNotAtOnce) {
   const SyntheticOptions options;
   const auto train = make_synthetic(options, {0, 5000}, "train");
   const auto test = make_synthetic(options, {1'000'000, 1'002'000}, "test");
-  const auto means = class_means(read_all(*train), 10);
-  const Batch batch = read_all(*test);
+  const auto means = class_means(all_of(*train), 10);
+  const Batch batch = all_of(*test);
   int right = 0;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     std::vector<double> distances;

@@ -10,8 +10,7 @@
 namespace paceline {
 namespace {
 
-Assignment assignment_of(std::uint32_t epoch, std::uint64_t start,
-                         const std::vector<double>& weights) {
+Assignment weighted(std::uint32_t epoch, std::uint64_t start, const std::vector<double>& weights) {
   Assignment assignment{epoch, start, {}};
   std::uint32_t worker = 10;
   for (const double weight : weights) assignment.entries.push_back({worker++, weight});
@@ -32,7 +31,7 @@ void expect_dealt_once(const Assignment& assignment, std::uint64_t tiles) {
 
 TEST(Assignment, DealsEveryTileOnceToEqualWorkers) {
   for (std::size_t workers = 1; workers <= 40; ++workers) {
-    const Assignment assignment = assignment_of(1, 0, std::vector<double>(workers, 1.0));
+    const Assignment assignment = weighted(1, 0, std::vector<double>(workers, 1.0));
     for (std::uint64_t tiles = 0; tiles <= 70; ++tiles) {
       expect_dealt_once(assignment, tiles);
       for (const AssignmentEntry& entry : assignment.entries) {
@@ -52,12 +51,12 @@ TEST(Assignment, DealsEveryTileOnceForAnyWeights) {
       weight = random.below(5) == 0 ? 0 : std::pow(10, 6 * random.uniform() - 3);
     }
     weights[random.below(weights.size())] = 1;
-    expect_dealt_once(assignment_of(1, 0, weights), random.below(1000));
+    expect_dealt_once(weighted(1, 0, weights), random.below(1000));
   }
 }
 
 TEST(Assignment, SizesSharesByWeight) {
-  const Assignment assignment = assignment_of(1, 0, {1, 3, 0, 4});
+  const Assignment assignment = weighted(1, 0, {1, 3, 0, 4});
   EXPECT_EQ(assignment.tiles_for(10, 64), (Range{0, 8}));
   EXPECT_EQ(assignment.tiles_for(11, 64), (Range{8, 32}));
   EXPECT_TRUE(assignment.tiles_for(12, 64).empty());
@@ -65,14 +64,14 @@ TEST(Assignment, SizesSharesByWeight) {
 }
 
 TEST(Assignment, HasNothingForAStranger) {
-  EXPECT_TRUE(assignment_of(1, 0, {1, 1}).tiles_for(99, 64).empty());
+  EXPECT_TRUE(weighted(1, 0, {1, 1}).tiles_for(99, 64).empty());
 }
 
 TEST(AssignmentBook, HoldsEachAssignmentUntilTheNextStarts) {
   AssignmentBook book;
   EXPECT_EQ(book.in_force(0), nullptr);
-  const Assignment first = assignment_of(1, 5, {1, 1});
-  const Assignment second = assignment_of(2, 20, {1});
+  const Assignment first = weighted(1, 5, {1, 1});
+  const Assignment second = weighted(2, 20, {1});
   book.add(first);
   book.add(second);
   EXPECT_EQ(book.in_force(4), nullptr);
@@ -84,22 +83,22 @@ TEST(AssignmentBook, HoldsEachAssignmentUntilTheNextStarts) {
 
 TEST(AssignmentBook, DropsAnAssignmentThatALaterOneForestalls) {
   AssignmentBook book;
-  const Assignment first = assignment_of(1, 0, {1, 1, 1});
-  const Assignment third = assignment_of(3, 15, {1});
+  const Assignment first = weighted(1, 0, {1, 1, 1});
+  const Assignment third = weighted(3, 15, {1});
   book.add(first);
-  book.add(assignment_of(2, 20, {1, 1}));
+  book.add(weighted(2, 20, {1, 1}));
   book.add(third);
   EXPECT_EQ(*book.in_force(14), first);
   EXPECT_EQ(*book.in_force(20), third);
-  const Assignment fourth = assignment_of(4, 15, {1, 2});
+  const Assignment fourth = weighted(4, 15, {1, 2});
   book.add(fourth);
   EXPECT_EQ(*book.in_force(15), fourth);
 }
 
 TEST(AssignmentBook, ForgetsOnlyWhatHoldsForNoLaterStep) {
   AssignmentBook book;
-  const Assignment first = assignment_of(1, 0, {1});
-  const Assignment second = assignment_of(2, 10, {1, 1});
+  const Assignment first = weighted(1, 0, {1});
+  const Assignment second = weighted(2, 10, {1, 1});
   book.add(first);
   book.add(second);
   book.forget_before(9);
@@ -119,7 +118,7 @@ TEST(AssignmentBook, PutsTheHighestEpochInForceAmongThoseThatHaveStarted) {
     AssignmentBook book;
     std::vector<Assignment> all;
     for (std::uint32_t epoch = 1; epoch <= 6; ++epoch) {
-      all.push_back(assignment_of(epoch, random.below(30), {1}));
+      all.push_back(weighted(epoch, random.below(30), {1}));
       book.add(all.back());
     }
     for (std::uint64_t step = 0; step < 32; ++step) {

@@ -11,13 +11,13 @@
 namespace paceline {
 namespace {
 
-constexpr std::size_t kFloats = 70 * kBlockFloats + 3;
+constexpr std::size_t kCoded = 70 * kBlockFloats + 3;
 
 // Numbers that 16 bits hold exactly.
 std::vector<float> some_values(std::initializer_list<std::size_t> blocks) {
-  std::vector<float> values(kFloats);
+  std::vector<float> values(kCoded);
   for (const std::size_t block : blocks) {
-    for (std::size_t i = block * kBlockFloats; i < (block + 1) * kBlockFloats && i < kFloats; ++i) {
+    for (std::size_t i = block * kBlockFloats; i < (block + 1) * kBlockFloats && i < kCoded; ++i) {
       values[i] = static_cast<float>(i % 128 + 1);
     }
   }
@@ -39,15 +39,15 @@ TEST(CodecOfFloats, AllOfThemLieWhereTheyLay) {
   const Encoded sent = encoded(values, WireFormat::kFloat, std::nullopt);
   EXPECT_EQ(sent.codec, Codec::kRaw);
   EXPECT_EQ(sent.payload.bytes.data(), reinterpret_cast<const std::byte*>(values.data()));
-  EXPECT_EQ(decoded(sent, std::vector<float>(kFloats)), values);
+  EXPECT_EQ(decoded(sent, std::vector<float>(kCoded)), values);
 }
 
 TEST(CodecOfFloats, AllOfThemAsHalves) {
   const auto values = some_values({0, 1, 70});
   const Encoded sent = encoded(values, WireFormat::kBf16, std::nullopt);
   EXPECT_EQ(sent.codec, Codec::kBf16);
-  EXPECT_EQ(sent.payload.bytes.size(), 2 * kFloats);
-  EXPECT_EQ(decoded(sent, std::vector<float>(kFloats)), values);
+  EXPECT_EQ(sent.payload.bytes.size(), 2 * kCoded);
+  EXPECT_EQ(decoded(sent, std::vector<float>(kCoded)), values);
 }
 
 TEST(CodecOfFloats, SomeBlocksLeaveTheOthersAsTheyAre) {
@@ -57,24 +57,24 @@ TEST(CodecOfFloats, SomeBlocksLeaveTheOthersAsTheyAre) {
     EXPECT_EQ(sent.codec, format == WireFormat::kFloat ? Codec::kBlocks : Codec::kBf16Blocks);
     const std::size_t each = format == WireFormat::kFloat ? 4 : 2;
     EXPECT_EQ(sent.payload.bytes.size(), 2 * 8 + (2 * kBlockFloats + 3) * each);
-    EXPECT_EQ(decoded(sent, std::vector<float>(kFloats)), values);
-    const auto onto = decoded(sent, std::vector<float>(kFloats, 9));
+    EXPECT_EQ(decoded(sent, std::vector<float>(kCoded)), values);
+    const auto onto = decoded(sent, std::vector<float>(kCoded, 9));
     EXPECT_EQ(onto[2 * kBlockFloats], 9);
     EXPECT_EQ(onto[3 * kBlockFloats + 1], values[3 * kBlockFloats + 1]);
   }
 }
 
 TEST(CodecOfFloats, NothingButTheBitsWhenNothingHasChanged) {
-  const std::vector<float> values(kFloats);
+  const std::vector<float> values(kCoded);
   const Encoded sent = encoded(values, WireFormat::kFloat, nonzero_blocks(values));
   EXPECT_EQ(sent.payload.bytes.size(), 16U);
-  EXPECT_EQ(decoded(sent, std::vector<float>(kFloats, 4)), std::vector<float>(kFloats, 4));
+  EXPECT_EQ(decoded(sent, std::vector<float>(kCoded, 4)), std::vector<float>(kCoded, 4));
 }
 
 TEST(CodecOfFloats, WhatDoesNotFitIsRefused) {
   const auto values = some_values({3, 64, 70});
   const Encoded sent = encoded(values, WireFormat::kFloat, nonzero_blocks(values));
-  std::vector<float> into(kFloats);
+  std::vector<float> into(kCoded);
   const auto whole = sent.payload.bytes;
   EXPECT_THROW(decode(sent.codec, whole.first(whole.size() - 4), into), FrameError);
   EXPECT_THROW(decode(sent.codec, whole.first(8), into), FrameError);

@@ -14,6 +14,7 @@
 #include <array>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <regex>
 #include <thread>
 
@@ -123,7 +124,9 @@ TEST(EmulatedNetworkAsRoot, HasTheCongestionControlThatUsersHave) {
 }
 
 TEST(EmulatedNetworkAsRoot, AllowsSmallBurstsAtEveryEndOfItsLinks) {
-  for (const double rate : {1e8, 1e9, 1e10}) {
+  const std::map<double, std::uint64_t> most = {
+      {1e8, 32768}, {1e9, 32768}, {1e10, 65536}};  // bytes
+  for (const auto& [rate, burst] : most) {
     const EmulatedNetwork network({.bits_per_second = rate});
     const std::string host = network.hosts()[1].netns;
     const std::string hub = host.substr(0, host.rfind('-')) + "-switch";
@@ -133,14 +136,14 @@ TEST(EmulatedNetworkAsRoot, AllowsSmallBurstsAtEveryEndOfItsLinks) {
       std::smatch bytes;
       ASSERT_TRUE(std::regex_search(limits, bytes, std::regex(" burst ([0-9]+)b cburst \\1b")))
           << limits;
-      EXPECT_LE(std::stoul(bytes[1]), link_burst(rate));
-      EXPECT_GE(std::stoul(bytes[1]), link_burst(rate) / 2);
+      EXPECT_LE(std::stoul(bytes[1]), burst);
+      EXPECT_GE(std::stoul(bytes[1]), burst / 2);
     }
     const std::string link =
         say({"ip", "netns", "exec", host, "ip", "-details", "link", "show", "eth0"});
     std::smatch packet;
     ASSERT_TRUE(std::regex_search(link, packet, std::regex(" gso_max_size ([0-9]+)"))) << link;
-    EXPECT_EQ(std::stoul(packet[1]), link_burst(rate)) << rate;
+    EXPECT_EQ(std::stoul(packet[1]), burst) << rate;
   }
 }
 

@@ -2,6 +2,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <csignal>
 #include <optional>
 #include <vector>
 
@@ -22,8 +24,15 @@ class Strangers : public testing::Test {
       return &recorder;
     });
   }
+  // Asks every 10 ms: what `done` looks at may be no event of the loop.
   bool wait(const std::function<bool()>& done) {
-    return loop_.run_until(done, Clock::now() + std::chrono::seconds(20));
+    const TimePoint end = Clock::now() + std::chrono::seconds(20);
+    while (!done()) {
+      const TimePoint now = Clock::now();
+      if (now >= end) return false;
+      loop_.run_until(done, now + std::chrono::milliseconds(10));
+    }
+    return true;
   }
 
   Loop loop_;
@@ -93,7 +102,43 @@ class StrangersAsRoot : public Strangers {
     char byte = 0;
     ::_exit(::recv(socket, &byte, 1, 0) <= 0 ? 0 : 4);
   }
+
+  // Listens there as that user until it is killed; returns when it does, or cannot.
+  static pid_t occupy(const Address& address) {
+    std::array<int, 2> listens{};
+    EXPECT_EQ(::pipe(listens.data()), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::alarm(60);  // should nobody kill it
+      const Endpoint endpoint = resolve(address).front();
+      if (::setuid(kNobody) != 0) ::_exit(2);
+      const int socket = ::socket(endpoint.family(), SOCK_STREAM, 0);
+      if (::bind(socket, endpoint.get(), endpoint.size) != 0 || ::listen(socket, 1) != 0)
+        ::_exit(3);
+      if (::write(listens[1], "", 1) != 1) ::_exit(4);
+      while (true) ::pause();
+    }
+    ::close(listens[1]);
+    char byte = 0;
+    EXPECT_EQ(::read(listens[0], &byte, 1), 1) << "another user cannot listen there";
+    ::close(listens[0]);
+    return child;
+  }
 };
+
+TEST_F(StrangersAsRoot, AnotherUserWhoHasTakenTheShortCutsNameIsPassedBy) {
+  listen({});  // by TCP alone: the name is free
+  const pid_t occupant = occupy(neighbour_of(listener_->address()));
+  LinkOptions options;
+  options.short_cut = true;
+  Recorder client;
+  client.link = connect(loop_, listener_->address(), options, client,
+                        Clock::now() + std::chrono::seconds(20));
+  client.link->send(application_header(), "hello");
+  EXPECT_TRUE(wait([&] { return !accepted_.empty() && !accepted_[0]->messages.empty(); }));
+  ::kill(occupant, SIGKILL);
+  ::waitpid(occupant, nullptr, 0);
+}
 
 TEST_F(StrangersAsRoot, AnotherUserIsTurnedAwayFromTheShortCut) {
   LinkOptions options;

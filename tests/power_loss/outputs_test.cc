@@ -5,7 +5,7 @@
 #include "base/file/file.h"
 #include "base/paths.h"
 #include "base/temp_dir.h"
-#include "data/open.h"
+#include "data/catalogue/open.h"
 #include "data/text.h"
 #include "power_loss/many_crashes.h"
 #include "power_loss/recorder.h"

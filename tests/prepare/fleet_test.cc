@@ -46,6 +46,25 @@ TEST(Fleet, WhatFailsInOneFailsInAll) {
   }
 }
 
+TEST(Fleet, AFailureReachesTheFirstWithItsCauses) {
+  run_fleet(2, [](Fleet& fleet) {
+    try {
+      do_together(fleet, [&]() -> Json {
+        if (fleet.rank() == 0) return {};
+        throw DataError(Error("the disk is full"), "cannot write {}", "\xff.h5");  // any bytes
+      });
+      FAIL() << "nothing was thrown";
+    } catch (const SharedError& error) {
+      if (fleet.rank() != 0) return;
+      ASSERT_EQ(error.reasons().size(), 3U);
+      EXPECT_EQ(error.reasons()[0].sentence, "process 2 of 2 on a thread");
+      EXPECT_EQ(error.reasons()[0].code, ExitCode::kData);
+      EXPECT_EQ(error.reasons()[1].sentence, "cannot write \uFFFD.h5");
+      EXPECT_EQ(error.reasons()[2].sentence, "the disk is full");
+    }
+  });
+}
+
 TEST(Fleet, OneProcessThrowsAsItDid) {
   const auto fleet = lone_process();
   EXPECT_THROW(do_together(*fleet, []() -> Json { throw DataError("x"); }), DataError);

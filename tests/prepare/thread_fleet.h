@@ -83,8 +83,8 @@ class ThreadFleet : public Fleet {
     return std::make_unique<Tables>(*this);
   }
 
-  void abandon(const std::string& reason, ExitCode) override {
-    fmt::print(stderr, "thread {}: {}\n", rank_, reason);
+  void abandon(const Error& reason) override {
+    fmt::print(stderr, "thread {}: {}\n", rank_, reason.what());
     std::abort();
   }
 

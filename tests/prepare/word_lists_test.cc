@@ -73,7 +73,7 @@ TEST_F(WordListsTest, TheResultDependsOnTheWordsAlone) {
   std::vector<fs::path> lists;
   for (int i = 0; i < 3; ++i) {
     std::string text;
-    for (int word = 0; word < 3000; ++word) {
+    for (int word = 0; word < 1000; ++word) {
       text += fmt::format("{}{} ", word % 3 == 0 ? "incomprehensible" : "w", word * (i + 1) % 1777);
     }
     text.pop_back();

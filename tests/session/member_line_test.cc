@@ -112,6 +112,45 @@ TEST(MemberLine, AnyMemberBeatsStopsAndLeaves) {
   }
 }
 
+struct Welcomed : Listening {
+  void received(Link&, const FrameHeader& header, std::string_view, std::span<std::byte>) override {
+    welcomed = welcomed || header.type == kWelcomeType;
+  }
+  bool welcomed = false;
+};
+
+// Connects and says hello; looks after the line when it is `age` old. Whether it is still open.
+bool stays_open(std::uint32_t incarnation, Duration age) {
+  Loop loop;
+  MemberLine::Events events;
+  events.closed = [](MemberLine&, const Error& cause) {
+    EXPECT_THAT(cause.what(), HasSubstr("has not registered in 10"));
+  };
+  Welcomed member;
+  Forward forward;
+  auto links = connect_in_memory({&loop, &member, "chief"}, {&loop, &forward, "it"}, {});
+  MemberLine line(std::move(links.second), "digest", events);
+  forward.to = &line;
+  FrameHeader hello;
+  hello.type = kHelloType;
+  links.first->send(hello, encode_hello({"worker", "digest"}));
+  EXPECT_TRUE(
+      loop.run_until([&] { return member.welcomed; }, Clock::now() + std::chrono::seconds(20)));
+  line.incarnation = incarnation;
+  line.expect_registered(line.opened + age, std::chrono::seconds(10));
+  loop.poll();
+  return line.open();
+}
+
+TEST(MemberLine, WhoGreetsAndDoesNotRegisterIsTurnedAway) {
+  EXPECT_TRUE(stays_open(0, std::chrono::milliseconds(9999)));
+  EXPECT_FALSE(stays_open(0, std::chrono::seconds(10)));
+}
+
+TEST(MemberLine, WhoHasRegisteredStays) {
+  EXPECT_TRUE(stays_open(1, std::chrono::hours(1)));
+}
+
 // A run may have many members, one after the other.
 TEST(MemberLine, LetsGoOfItsLinkWhenTheMemberIsGoneAndKeepsItsFigures) {
   Loop loop;

@@ -79,6 +79,15 @@ TEST_F(Watch, BytesThatMoveAreProgressOfTheRun) {
   EXPECT_EQ(watch_.still(kStart + seconds(660)), kDeadline);
 }
 
+TEST_F(Watch, SoAreThoseThatMoveInTheMidstOfARingsMessage) {
+  for (int i = 0; i <= 600; ++i) {
+    wire::Heartbeat slow = beat(wire::Activity::WAITING, 7);
+    slow.set_moved(static_cast<std::uint64_t>(1000 * (i / 50)));
+    watch_.heard(1, slow, kStart + seconds(i));
+  }
+  EXPECT_LT(watch_.still(kStart + seconds(600)), kDeadline);
+}
+
 TEST_F(Watch, BytesThatMoveDoNotHideAThreadThatHangs) {
   for (int i = 0; i <= 60; ++i) {
     wire::Heartbeat hanging = beat(wire::Activity::BUSY, 7);

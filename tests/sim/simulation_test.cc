@@ -257,14 +257,17 @@ INSTANTIATE_TEST_SUITE_P(Simulation, BrokenRule,
                                            std::pair(Mutation::kRememberReads, Mode::kSync)));
 
 // No event tells of these: the words must, whenever the bug strikes.
-class PlantedBug : public ::testing::TestWithParam<std::tuple<Mutation, Mode, bool>> {};
+// Of chunks, or of rows of a table.
+class PlantedBug : public ::testing::TestWithParam<std::tuple<Mutation, Mode, bool, bool>> {};
 
 TEST_P(PlantedBug, IsFoundInTheWords) {
-  const auto [mutation, mode, deterministic] = GetParam();
+  const auto [mutation, mode, deterministic, rows] = GetParam();
   std::uint64_t struck = 0;
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     Scenario scenario = varied(seed, mode);
     scenario.deterministic = deterministic;
+    scenario.rows = rows;
+    if (rows) scenario.chunks_per_server = 1;
     // A worker that dies may take what it has spoiled with it.
     if (mutation == Mutation::kWrongBase) scenario.deaths = 0;
     scenario.mutation = mutation;
@@ -275,17 +278,27 @@ TEST_P(PlantedBug, IsFoundInTheWords) {
   EXPECT_GT(struck, 100U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Simulation, PlantedBug,
-                         ::testing::Values(std::tuple(Mutation::kAddTwice, Mode::kSync, false),
-                                           std::tuple(Mutation::kAddTwice, Mode::kSync, true),
-                                           std::tuple(Mutation::kAddTwice, Mode::kAsync, false),
-                                           std::tuple(Mutation::kLose, Mode::kSync, false),
-                                           std::tuple(Mutation::kLose, Mode::kSync, true),
-                                           std::tuple(Mutation::kLose, Mode::kAsync, false),
-                                           std::tuple(Mutation::kWrongPlace, Mode::kSync, true),
-                                           std::tuple(Mutation::kWrongBase, Mode::kSync, false),
-                                           std::tuple(Mutation::kWrongBase, Mode::kSync, true),
-                                           std::tuple(Mutation::kWrongBase, Mode::kAsync, false)));
+INSTANTIATE_TEST_SUITE_P(
+    Simulation, PlantedBug,
+    ::testing::Values(std::tuple(Mutation::kAddTwice, Mode::kSync, false, false),
+                      std::tuple(Mutation::kAddTwice, Mode::kSync, true, false),
+                      std::tuple(Mutation::kAddTwice, Mode::kAsync, false, false),
+                      std::tuple(Mutation::kLose, Mode::kSync, false, false),
+                      std::tuple(Mutation::kLose, Mode::kSync, true, false),
+                      std::tuple(Mutation::kLose, Mode::kAsync, false, false),
+                      std::tuple(Mutation::kWrongPlace, Mode::kSync, true, false),
+                      std::tuple(Mutation::kWrongBase, Mode::kSync, false, false),
+                      std::tuple(Mutation::kWrongBase, Mode::kSync, true, false),
+                      std::tuple(Mutation::kWrongBase, Mode::kAsync, false, false)));
+
+INSTANTIATE_TEST_SUITE_P(
+    Rows, PlantedBug,
+    ::testing::Values(std::tuple(Mutation::kAddTwice, Mode::kSync, false, true),
+                      std::tuple(Mutation::kAddTwice, Mode::kSync, true, true),
+                      std::tuple(Mutation::kLose, Mode::kSync, false, true),
+                      std::tuple(Mutation::kLose, Mode::kSync, true, true),
+                      std::tuple(Mutation::kLose, Mode::kAsync, false, true),
+                      std::tuple(Mutation::kWrongPlace, Mode::kSync, true, true)));
 
 }  // namespace
 }  // namespace paceline::sim

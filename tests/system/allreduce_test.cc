@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <cmath>
+#include <thread>
 
 #include "system/run_fixture.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Sums over a ring are rounded in another order than one process's.
 constexpr double kRingRounding = 2e-5;
@@ -109,15 +111,27 @@ TEST_F(AllReduceRun, AKilledWorkerEndsItAndIsNamedByAll) {
   }
 }
 
+// Also when it is the one that keeps versions for the others: it still listens, but does not
+// answer.
 TEST_F(AllReduceRun, AStoppedWorkerEndsItWithinTheDeadline) {
-  PacelineProcess process(dir_.path(), endless("run"));
-  ASSERT_TRUE(has_begun("run"));
-  const pid_t worker = process.roles("worker1", 1)[0];
-  ::kill(worker, SIGSTOP);
-  EXPECT_EQ(process.wait(), 4) << process.output();
-  EXPECT_THAT(process.output(), HasSubstr("worker1"));
-  EXPECT_FALSE(alive(worker));
-  go_on("run");
+  for (const bool keeps : {false, true}) {
+    const std::string name = keeps ? "keeper" : "other";
+    PacelineProcess process(dir_.path(), endless(name));
+    ASSERT_TRUE(has_begun(name));
+    const std::string log = read_text(path(name) / "logs" / "chief.log");
+    const auto has_keeper = [&](const std::string& worker) {
+      return log.find("keeper in " + worker + " has registered") != std::string::npos;
+    };
+    const std::string stopped = has_keeper("worker1") == keeps   ? "worker1"
+                                : has_keeper("worker0") == keeps ? "worker0"
+                                                                 : "worker2";
+    const pid_t worker = process.roles(stopped, 1)[0];
+    ::kill(worker, SIGSTOP);
+    EXPECT_EQ(process.wait(), 4) << process.output();
+    EXPECT_THAT(process.output(), HasSubstr(stopped));
+    EXPECT_FALSE(alive(worker));
+    go_on(name);
+  }
 }
 
 // The third in the order in which they came stands still, so that a step does not end.
@@ -144,6 +158,29 @@ TEST_F(AllReduceRun, AWorkerThatIsLostDuringALongStepIsNoReasonToLoseWhatWasLear
     EXPECT_FALSE(alive(stopped));
     go_on(name);
   }
+}
+
+// What it computes does not end when the ring breaks, but its other threads beat meanwhile.
+TEST_F(AllReduceRun, AKeeperThatComputesForLongIsWaitedForWhenAnotherIsLost) {
+  PacelineProcess process(dir_.path(), endless("run"));
+  ASSERT_TRUE(has_begun("run"));
+  const auto log = [&] { return read_text(path("run") / "logs" / "chief.log"); };
+  std::string keeper, lost;
+  for (const std::string worker : {"worker0", "worker1", "worker2"}) {
+    const bool keeps = log().find("keeper in " + worker + " has registered") != std::string::npos;
+    (keeps ? keeper : lost) = worker;
+  }
+  const pid_t training = process.roles(keeper, 1)[0];
+  {
+    const HeldThread computing(training);
+    ::kill(process.roles(lost, 1)[0], SIGKILL);
+    ASSERT_TRUE(eventually(20, [&] { return log().find(lost + " is lost") != std::string::npos; }));
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+  }
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), HasSubstr(lost + " is lost"));
+  EXPECT_THAT(log(), Not(HasSubstr(keeper + " is lost")));
+  go_on("run");
 }
 
 TEST_F(AllReduceRun, SixteenBitsOnTheWireLearnAsWell) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/random.h"
+#include "checkpoint/checkpoint.h"
 #include "data/ppm_files.h"
 #include "system/run_fixture.h"
 
@@ -17,7 +18,8 @@ using ::testing::Not;
 // Dark and bright images of many sizes.
 class ImagesRun : public SyntheticRun {
  protected:
-  ImagesRun() {
+  ImagesRun() { write_images(); }
+  void write_images() const {
     Random random(1);
     for (int i = 0; i < 300; ++i) {
       const bool bright = i % 2 == 1;
@@ -86,33 +88,68 @@ TEST_F(ImagesRun, ABatchThatTakesLongerThanTheDeadlineIsSlowNotStuck) {
   }
 }
 
-class HangingReader : public ImagesRun, public ::testing::WithParamInterface<const char*> {};
+class HangingReader : public ImagesRun, public ::testing::WithParamInterface<const char*> {
+ protected:
+  // Makes all images pipes that nobody writes to, whichever are trained on.
+  void stop_up() const {
+    for (int i = 0; i < 300; ++i) {
+      const auto pipe = path("images") / "pipe";
+      ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+      std::filesystem::rename(pipe, file(i % 2 == 1 ? "bright" : "dark", i));
+    }
+  }
+  bool has_saved() const {
+    return eventually(60, [&] {
+      const auto folder = path("run") / "checkpoints";
+      return std::filesystem::exists(folder) && names_in(folder).size() > 1;
+    });
+  }
+};
 
 // A worker that waits for a pipe beats on, but does not get on: it is named, with what it does, and
 // so is the next one that meets the pipe. With a depth, it is a thread that reads ahead.
 TEST_P(HangingReader, IsNamedAndEnded) {
   PacelineProcess process(
       dir_.path(), images("run", {"--workers", "2", "--epochs", "1000000", "--deadline", "2s",
-                                  "--heartbeat", "50ms", "--loader-depth", GetParam()}));
+                                  "--heartbeat", "50ms", "--loader-depth", GetParam(),
+                                  "--checkpoint-every", "1", "--deterministic"}));
   const auto workers = process.roles("worker", 2);
   ASSERT_EQ(workers.size(), 2U);
-  ASSERT_TRUE(eventually(60, [&] {
-    const auto log = path("run") / "logs" / "chief.log";
-    return std::filesystem::exists(log) &&
-           read_text(log).find("epoch 1 is trained") != std::string::npos;
-  }));
-  for (int i = 0; i < 300; ++i) {  // whichever of them are trained on
-    const auto pipe = path("images") / "pipe";
-    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-    std::filesystem::rename(pipe, file(i % 2 == 1 ? "bright" : "dark", i));
-  }
+  ASSERT_TRUE(has_saved());
+  stop_up();
   EXPECT_EQ(process.wait(), 4) << process.output();
   EXPECT_THAT(
       process.output(),
       ContainsRegex("worker[01] is lost: no progress for 2.* while reading (ahead )?the data"));
   for (const pid_t worker : workers) EXPECT_FALSE(alive(worker));
+  std::filesystem::remove_all(path("images"));
+  write_images();
+  const std::string epochs =
+      std::to_string(CheckpointReader(find_checkpoint(path("run"))).info().epoch + 2);
+  const Result resumed = paceline({"train", "--resume", path("run").string(), "--quiet",
+                                   "--deadline", "60s", "--epochs", epochs});
+  ASSERT_EQ(resumed.code, 0) << resumed.output;
+  expect_undisturbed("run", images("whole", {"--exchange", "local", "--workers", "1",
+                                             "--deterministic", "--epochs", epochs}));
 }
 INSTANTIATE_TEST_SUITE_P(Depths, HangingReader, ::testing::Values("0", "2"));
+
+// Whichever is found first; both may hang, and then nobody is left who could save.
+TEST_P(HangingReader, OfARingIsNamedAndEnded) {
+  PacelineProcess process(dir_.path(),
+                          images("run", {"--exchange", "allreduce", "--workers", "2", "--epochs",
+                                         "1000000", "--deadline", "2s", "--heartbeat", "50ms",
+                                         "--loader-depth", GetParam(), "--checkpoint-every", "1"}));
+  const auto workers = process.roles("worker", 2);
+  ASSERT_EQ(workers.size(), 2U);
+  ASSERT_TRUE(has_saved());
+  stop_up();
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(
+      read_text(path("run") / "logs" / "chief.log"),
+      ContainsRegex("worker[01] is lost: no progress for 2.* while reading (ahead )?the data"));
+  for (const pid_t worker : workers) EXPECT_FALSE(alive(worker));
+}
 
 TEST_F(ImagesRun, AnUnreadableImageIsSkippedCountedAndNamed) {
   write_atomically(file("dark", 2), "this is no image");

@@ -9,7 +9,7 @@
 namespace paceline {
 namespace {
 
-using Metrics = SyntheticRun;
+using MetricsOfARun = SyntheticRun;
 
 void collect_fields(const nlohmann::json& value, std::set<std::string>& fields) {
   for (const auto& [key, child] : value.items()) {
@@ -33,7 +33,7 @@ bool is_same(const nlohmann::json& a, const nlohmann::json& b) {
   return b.is_number() && std::abs(a.get<double>() - b.get<double>()) < 1e-8;
 }
 
-TEST_F(Metrics, AreDocumentedFieldByField) {
+TEST_F(MetricsOfARun, AreDocumentedFieldByField) {
   std::set<std::string> fields;
   for (const std::string mode : {"sync", "async"}) {
     Arguments arguments = train(mode, {"--mode", mode, "--json"});
@@ -52,7 +52,7 @@ TEST_F(Metrics, AreDocumentedFieldByField) {
 }
 
 // What --json shares with metrics.jsonl has one name and one value in both.
-TEST_F(Metrics, AreTheSameOnTheConsoleAndInTheFile) {
+TEST_F(MetricsOfARun, AreTheSameOnTheConsoleAndInTheFile) {
   Arguments arguments = train("run", {"--json"});
   std::erase(arguments, "--quiet");
   const Result result = paceline(arguments);

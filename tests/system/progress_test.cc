@@ -4,10 +4,13 @@
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <regex>
 #include <sstream>
+#include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "system/run_fixture.h"
@@ -24,10 +27,12 @@ using ::testing::Not;
 constexpr const char* kManyTests = "1000000";
 constexpr const char* kLongEpoch = "500000";  // made up by every role before it begins
 constexpr const char* kLongTest = "300000";   // of 100 classes
+constexpr int kManyRows = 1'200'000;          // to test
 #else
 constexpr const char* kManyTests = "6000000";
 constexpr const char* kLongEpoch = "5000000";
 constexpr const char* kLongTest = "2000000";
+constexpr int kManyRows = 6'000'000;
 #endif
 
 class Progress : public LongRun, public ::testing::WithParamInterface<const char*> {
@@ -58,24 +63,85 @@ class Progress : public LongRun, public ::testing::WithParamInterface<const char
 };
 INSTANTIATE_TEST_SUITE_P(Exchanges, Progress, ::testing::Values("ps", "allreduce"));
 
-// So many epochs are untested that training must wait for their tests.
-TEST_P(Progress, TestsThatTakeLongerThanTheDeadlineHarmNobody) {
-  const Result result =
-      paceline(train("run", {"--exchange", GetParam(), "--epochs", "6", "--synthetic-width", "20",
-                             "--synthetic-examples", "100", "--synthetic-test-examples", kLongTest,
-                             "--synthetic-classes", "100", "--deadline", "500ms", "--heartbeat",
-                             "50ms", "--checkpoint-every", "1"}));
-  EXPECT_EQ(result.code, 0) << result.output;
-  EXPECT_EQ(summary("run")["epochs"], 6);
-  EXPECT_GT(longest_test(log("run", "evaluator0")), 500) << "no test was longer than the deadline";
+class LongTests : public Progress {
+ protected:
+  // "run", which these arguments start.
+  void expect_tested(const Arguments& arguments, int epochs) const {
+    const Result result = paceline(arguments);
+    EXPECT_EQ(result.code, 0) << result.output;
+    EXPECT_EQ(summary("run")["epochs"], epochs);
+    EXPECT_THAT(log("run", "chief"), Not(HasSubstr("is lost")));
+    EXPECT_GT(longest_test(log("run", "evaluator0")), 500)
+        << "no test was longer than the deadline";
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Exchanges, LongTests, ::testing::Values("ps", "async", "allreduce"));
+
+// In sync mode so many epochs are untested that training must wait for their tests; in async mode
+// workers test what they hold, too.
+TEST_P(LongTests, ThatTakeLongerThanTheDeadlineHarmNobody) {
+  const bool async = std::string(GetParam()) == "async";
+  const int epochs = async ? 3 : 6;
+  expect_tested(train("run", {"--exchange",
+                              async ? "ps" : GetParam(),
+                              "--mode",
+                              async ? "async" : "sync",
+                              "--epochs",
+                              std::to_string(epochs),
+                              "--synthetic-width",
+                              "20",
+                              "--synthetic-examples",
+                              "100",
+                              "--synthetic-test-examples",
+                              kLongTest,
+                              "--synthetic-classes",
+                              "100",
+                              "--deadline",
+                              "500ms",
+                              "--heartbeat",
+                              "50ms",
+                              "--checkpoint-every",
+                              "1"}),
+                epochs);
+}
+
+// Of a table the servers score the tests, a few at a time.
+class LongTestsOfRows : public LongTests {
+ protected:
+  // The rows have one feature each, of a thousand.
+  void write_rows(const std::string& name, int count) const {
+    std::string thousand;
+    for (int key = 1; key <= 1000; ++key) {
+      thousand += (key % 2 == 0 ? "1 " : "-1 ") + std::to_string(key) + ":1\n";
+    }
+    std::ofstream file(path(name));
+    for (int written = 0; written < count; written += 1000) file << thousand;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Modes, LongTestsOfRows, ::testing::Values("sync", "async"));
+
+TEST_P(LongTestsOfRows, ThatTakeLongerThanTheDeadlineHarmNobody) {
+  write_rows("train.svm", 1000);
+  write_rows("test.svm", kManyRows);
+  // clang-format off
+  const Arguments arguments = {
+      "train", "clicks", "--run-dir", path("run").string(), "--quiet",
+      "--data-file", path("train.svm").string(), "--test-file", path("test.svm").string(),
+      "--cache-dir", path("cache").string(), "--bits", "11", "--batch", "100", "--epochs", "6",
+      "--exchange", "ps", "--servers", "2", "--workers", "2", "--mode", GetParam(),
+      "--deadline", "500ms", "--heartbeat", "50ms", "--checkpoint-every", "1"};
+  // clang-format on
+  expect_tested(arguments, 6);
 }
 
 TEST_P(Progress, LosingAnyWorkerDuringTheLastTestHarmsNobody) {
   for (const std::string lost : {"worker0", "worker1"}) {
     const std::string name = "run-" + lost;
-    const Arguments arguments = train(name, {"--exchange", GetParam(), "--workers", "2", "--epochs",
-                                             "2", "--synthetic-test-examples", kManyTests,
-                                             "--synthetic-width", "20", "--optimizer", "sgd"});
+    const bool ring = std::string(GetParam()) == "allreduce";
+    Arguments arguments = train(name, {"--exchange", GetParam(), "--workers", "2", "--epochs", "2",
+                                       "--synthetic-test-examples", kManyTests, "--synthetic-width",
+                                       "20", "--optimizer", "sgd"});
+    if (!ring) arguments.push_back("--deterministic");
     PacelineProcess process(dir_.path(), arguments);
     const auto workers = process.roles(lost, 1);
     ASSERT_EQ(workers.size(), 1U);
@@ -88,7 +154,7 @@ TEST_P(Progress, LosingAnyWorkerDuringTheLastTestHarmsNobody) {
     EXPECT_TRUE(summary(name)["test_accuracy"].is_number());
     EXPECT_EQ(CheckpointReader(find_checkpoint(path(name))).info().epoch, 2U);
     expect_undisturbed(name, {"--epochs", "2", "--synthetic-width", "20", "--optimizer", "sgd"},
-                       kRounding);
+                       ring ? kRounding : 0);
   }
 }
 
@@ -103,6 +169,23 @@ TEST_F(Progress, LosingAllWorkersDuringTheLastTestHarmsNobody) {
   EXPECT_EQ(process.wait(), 0) << process.output();
   EXPECT_EQ(summary("run")["status"], "complete");
   expect_undisturbed("run", {"--epochs", "2", "--synthetic-width", "20"});
+}
+
+// The chief hears it already.
+TEST_F(Progress, AnAsynchronousWorkerThatHangsAsItOpensItsTestDataIsNamed) {
+  PacelineProcess process(
+      dir_.path(), train("run", {"--workers", "1", "--mode", "async", "--synthetic-test-examples",
+                                 kManyTests, "--synthetic-width", "20", "--deadline", "2s",
+                                 "--heartbeat", "50ms", "--member-timeout", "50s"}));
+  ASSERT_TRUE(says("run", "worker0", "opens its test data"));
+  const auto workers = process.roles("worker0", 1);
+  ASSERT_EQ(workers.size(), 1U);
+  {
+    const HeldThread opening(workers[0]);
+    EXPECT_TRUE(says("run", "chief", "worker0 is lost: no progress for"));
+  }
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), HasSubstr("while opening its test data"));
 }
 
 // However long it takes a worker to finish what it has begun, here one that is stopped meanwhile:
@@ -158,6 +241,27 @@ class StalledDisk : public Progress {
     pollfd ready{pipe_, POLLIN, 0};
     return ::poll(&ready, 1, 60'000) == 1;
   }
+  // Of what is written, at most so many bytes; 0: it is at its end.
+  std::size_t take_some(std::size_t bytes) const {
+    std::vector<char> block(bytes);
+    if (!is_stalled()) return 0;
+    return static_cast<std::size_t>(std::max<ssize_t>(0, ::read(pipe_, block.data(), bytes)));
+  }
+  void take(std::size_t bytes) const {
+    while (bytes > 0) {
+      const std::size_t got = take_some(std::min<std::size_t>(bytes, 65536));
+      ASSERT_GT(got, 0U);
+      bytes -= got;
+    }
+  }
+  // How often the chief has said that it writes its last checkpoint.
+  std::size_t farewells() const {
+    const std::string words = "is leaving: writing the last checkpoint";
+    const std::string text = log("run", "chief");
+    std::size_t count = 0;
+    for (auto at = text.find(words); at != text.npos; at = text.find(words, at + 1)) ++count;
+    return count;
+  }
   void expect_end(PacelineProcess& process) const {
     EXPECT_EQ(process.wait(), 3) << process.output();
     EXPECT_THAT(process.output(),
@@ -175,6 +279,23 @@ TEST_F(StalledDisk, EndsTheRunWithItsReasonAndItsSummary) {
   expect_end(process);
 }
 
+// The run has failed, and the chief is alone with its last checkpoint, for longer than --deadline.
+TEST_F(StalledDisk, IsWaitedForAsLongAsItGetsOn) {
+  PacelineProcess process(dir_.path(),
+                          train_slowly({"--synthetic-classes", "100", "--deadline", "3s"}));
+  ASSERT_TRUE(is_stalled());
+  ::kill(process.roles("server0", 1)[0], SIGKILL);
+  for (std::size_t round = 1; round <= 4; ++round) {  // half the deadline each
+    ASSERT_TRUE(eventually(60, [&] { return farewells() >= round; })) << round;
+    take(std::size_t{5} << 18);  // more than a block of a checkpoint
+  }
+  while (take_some(65536) > 0) {
+  }
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), HasSubstr("server0 is lost"));
+  EXPECT_EQ(summary("run")["status"], "incomplete");
+}
+
 // Another worker takes the place of who kept the versions, and another saver asks it.
 TEST_F(StalledDisk, DoesNotStopTheChiefWhenAnotherWorkerKeepsTheVersions) {
   PacelineProcess process(dir_.path(), train_slowly({"--exchange", "allreduce", "--workers", "2"}));
@@ -184,6 +305,18 @@ TEST_F(StalledDisk, DoesNotStopTheChiefWhenAnotherWorkerKeepsTheVersions) {
   ::kill(process.roles(keeper, 1)[0], SIGKILL);
   expect_end(process);
   EXPECT_THAT(log("run", "chief"), HasSubstr("keeper in " + keeper + " is lost"));
+}
+
+// A pipe that nobody reads from stands for a disk that stalls when all is done but the summary.
+TEST_F(Progress, AChiefThatHangsInItsSummaryIsEndedWithThatReason) {
+  PacelineProcess process(dir_.path(), train("run", {"--deadline", "2s"}));
+  ASSERT_TRUE(has_begun("run"));
+  ASSERT_EQ(::mkfifo((path("run") / "summary.json").c_str(), 0600), 0);
+  ::kill(process.roles("server0", 1)[0], SIGKILL);
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), HasSubstr("server0 is lost"));
+  EXPECT_THAT(process.output(), HasSubstr("the chief made no progress for 2"));
+  EXPECT_THAT(process.output(), HasSubstr("while writing its summary"));
 }
 
 // What one epoch has learned is saved by a survivor, whoever is gone.

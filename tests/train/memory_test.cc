@@ -36,6 +36,25 @@ TEST(Memory, AnOptimizerWithStateNeedsMoreOnTheServers) {
   EXPECT_EQ(each(adam, "worker"), each(plain, "worker"));
 }
 
+// Adam keeps two vectors beside the parameters; versions that wait for their tests have theirs.
+TEST(Memory, TheStateBeforeIsCountedOnlyWhereARunMayGoBackToIt) {
+  const auto states = [](std::uint64_t servers, Mode mode) {
+    RunConfig config = synthetic();
+    config.optimizer.kind = OptimizerKind::kAdam;
+    config.servers = servers;
+    config.mode = mode;
+    const Workload workload = make_workload(config);
+    const std::uint64_t vector = workload.chunks.floats() * sizeof(float);
+    for (const RoleMemory& role : estimate_memory(config, workload)) {
+      if (role.role == "server") return role.state / (2 * (vector / servers));
+    }
+    return std::uint64_t{0};
+  };
+  EXPECT_EQ(states(1, Mode::kSync), 1 + kMostPins);
+  EXPECT_EQ(states(2, Mode::kSync), 2 + kMostPins);
+  EXPECT_EQ(states(2, Mode::kAsync), 1 + kMostPins);
+}
+
 TEST(Memory, ARunThatDoesNotFitIsRefusedWithTheNumbers) {
   RunConfig config = synthetic();
   const auto roles = estimate_memory(config, make_workload(config));

@@ -80,7 +80,7 @@ TEST_F(RunRecordTest, UnreadableFilesAreNamedOnceInTheSummary) {
   EXPECT_THAT(record_->add_unreadable(Split::kTrain, std::vector<std::string>{"a", "c"}),
               ElementsAre("a", "b", "c"));
   EXPECT_THAT(record_->add_unreadable(Split::kTest, first), ElementsAre("a", "b"));
-  const nlohmann::json summary = record_->summary(0, nlohmann::json::array(), "");
+  const nlohmann::json summary = record_->summary(0, nlohmann::json::array(), std::nullopt);
   EXPECT_EQ(summary["unreadable"], 3);
   EXPECT_EQ(summary["unreadable_files"], nlohmann::json({"a", "b", "c"}));
 }
@@ -107,7 +107,7 @@ TEST_F(RunRecordTest, ALauncherThatDoesNotReadStopsNothing) {
 TEST_F(RunRecordTest, AnEpochWhoseTestDidNotComeIsInTheSummary) {
   record_->begun(0);
   record_->progress(100, sums(40, 100, 10));
-  const auto summary = record_->summary(100, nlohmann::json::array(), "interrupted");
+  const auto summary = record_->summary(100, nlohmann::json::array(), Interrupted("interrupted"));
   EXPECT_EQ(summary["epochs"], 1);
   EXPECT_THAT(metrics(), HasSubstr("\"type\":\"epoch\""));
 }
@@ -126,7 +126,7 @@ TEST_F(RunRecordTest, TheSummaryHasTheLastEpochAndWhatWasDone) {
   evaluated.set_epoch(1);
   evaluated.set_accuracy(0.75);
   record_->evaluated(evaluated);
-  const auto summary = record_->summary(200, nlohmann::json::array(), "");
+  const auto summary = record_->summary(200, nlohmann::json::array(), std::nullopt);
   EXPECT_EQ(summary["status"], "complete");
   EXPECT_EQ(summary["examples"], 100);
   EXPECT_EQ(summary["examples_total"], 200);
@@ -140,7 +140,7 @@ TEST_F(RunRecordTest, AnEpochWithoutATestIsWrittenDownToo) {
   record_->progress(100, sums(40, 100, 10));
   record_->untested(0, 10);
   EXPECT_THAT(metrics(), HasSubstr("\"test_accuracy\":null"));
-  const auto summary = record_->summary(100, nlohmann::json::array(), "");
+  const auto summary = record_->summary(100, nlohmann::json::array(), std::nullopt);
   EXPECT_EQ(summary["epochs"], 1);
   EXPECT_EQ(summary["train_loss"], 0.4);
   EXPECT_TRUE(summary["test_accuracy"].is_null());
@@ -157,7 +157,7 @@ TEST_F(RunRecordTest, AModelThatPredictsNumbersHasAnErrorInThePlaceOfAnAccuracy)
   record_->evaluated(evaluated);
   record_->progress(200, sums(40, 100, 20));
   record_->untested(1, 20);
-  const auto summary = record_->summary(200, nlohmann::json::array(), "");
+  const auto summary = record_->summary(200, nlohmann::json::array(), std::nullopt);
   EXPECT_EQ(summary["epoch_results"][0]["test_rmse"], 1.5);
   EXPECT_TRUE(summary["test_rmse"].is_null());
   EXPECT_FALSE(summary.contains("test_accuracy"));
@@ -181,7 +181,7 @@ TEST_F(RunRecordTest, AResumedRunRemembersTheEpochsItsCheckpointHolds) {
   record_->resumed(checkpoint_path(dir_.path(), 20), 20);
   record_->begun(200);
   lived(30, 0.7);
-  const auto summary = record_->summary(300, nlohmann::json::array(), "");
+  const auto summary = record_->summary(300, nlohmann::json::array(), std::nullopt);
   EXPECT_EQ(summary["epochs"], 3);
   EXPECT_EQ(summary["epoch_results"][1]["test_accuracy"], 0.6);
   EXPECT_EQ(summary["test_accuracy"], 0.7);
@@ -189,9 +189,10 @@ TEST_F(RunRecordTest, AResumedRunRemembersTheEpochsItsCheckpointHolds) {
 
 TEST_F(RunRecordTest, ARunThatFailedSaysWhy) {
   record_->begun(0);
-  const auto summary = record_->summary(10, nlohmann::json::array(), "a reason");
+  const DataError failure(Error("why that"), "a reason");
+  const auto summary = record_->summary(10, nlohmann::json::array(), failure);
   EXPECT_EQ(summary["status"], "incomplete");
-  EXPECT_EQ(summary["error"], "a reason");
+  EXPECT_EQ(summary["error"], "a reason: why that");
   EXPECT_TRUE(summary["test_accuracy"].is_null());
 }
 

@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <future>
+#include <thread>
 
 #include "base/file/file.h"
 #include "base/temp_dir.h"
@@ -24,10 +26,22 @@ constexpr std::uint64_t kRun = 3;
 constexpr std::uint64_t kVersion = 10;
 constexpr Duration kNever = std::chrono::hours(1);
 
+// Whose thread does something else, until it is released.
+class BusyLoop {
+ public:
+  explicit BusyLoop(Loop& loop) {
+    loop.post([busy = busy_] { busy->get_future().wait(); });
+  }
+  void release() const { busy_->set_value(); }
+
+ private:
+  std::shared_ptr<std::promise<void>> busy_ = std::make_shared<std::promise<void>>();
+};
+
 class SaverTest : public ::testing::Test {
  protected:
-  SaverTest() {
-    config_.data.synthetic.width = 10000;  // more than a pipe holds
+  explicit SaverTest(std::uint32_t width = 10000) {  // more than a pipe holds
+    config_.data.synthetic.width = width;
     config_.run_dir = dir_.path();
     write_atomically(dir_.path() / "config.toml", "");
     workload_.emplace(make_workload(config_));
@@ -85,6 +99,17 @@ class SaverTest : public ::testing::Test {
     ::close(pipe_);
     return total;
   }
+  // Reads so much of the pipe.
+  void take(std::size_t bytes) const {
+    std::array<char, 65536> block;
+    pollfd ready{pipe_, POLLIN, 0};
+    while (bytes > 0) {
+      ASSERT_EQ(::poll(&ready, 1, 20'000), 1);
+      const ssize_t got = ::read(pipe_, block.data(), std::min(block.size(), bytes));
+      ASSERT_GT(got, 0);
+      bytes -= static_cast<std::size_t>(got);
+    }
+  }
   bool is_told() {
     return told_.get_future().wait_for(std::chrono::seconds(0)) == std::future_status::ready;
   }
@@ -107,6 +132,28 @@ TEST_F(SaverTest, SavesWhatItReads) {
   EXPECT_EQ(CheckpointReader(path()).info().version, kVersion);
   EXPECT_GT(saver_->beat().bytes_in(), workload_->chunks.floats() * sizeof(float));
   saver_->finish(kNever);
+}
+
+// They may have much to apply.
+TEST_F(SaverTest, WaitsForServersThatAnswerTheHelloLate) {
+  config_.deadline = std::chrono::milliseconds(20);
+  const BusyLoop busy(loop_);
+  start();
+  auto told = told_.get_future();
+  EXPECT_EQ(told.wait_for(10 * config_.deadline), std::future_status::timeout);
+  EXPECT_EQ(saver_->beat().activities(0).kind(), wire::Activity::WAITING);
+  busy.release();
+  EXPECT_EQ(told.get(), std::to_string(kVersion));
+}
+
+TEST_F(SaverTest, NoLongerWaitsForAHelloWhenItIsToEnd) {
+  const BusyLoop busy(loop_);
+  start();
+  while (saver_->beat().activities(0).kind() != wire::Activity::WAITING) std::this_thread::yield();
+  saver_->finish(kNever);
+  saver_.reset();
+  EXPECT_FALSE(is_told());
+  busy.release();
 }
 
 TEST_F(SaverTest, IsNotWaitedForWhenItsDiskHangs) {
@@ -141,6 +188,36 @@ TEST_F(SaverTest, FinishesWhatItWrites) {
   saver_->finish(kNever);
   saver_.reset();
   EXPECT_GT(drained.get(), workload_->chunks.floats() * sizeof(float));
+}
+
+// Whose checkpoint is of several blocks; each that is begun counts.
+class SlowDisk : public SaverTest {
+ protected:
+  SlowDisk() : SaverTest(100000) {}
+};
+
+TEST_F(SlowDisk, IsWaitedForAsLongAsItGetsOnAndThatIsTold) {
+  constexpr std::size_t kMoreThanABlock = std::size_t{3} << 19;
+  ASSERT_GT(workload_->chunks.floats() * sizeof(float), 2 * kMoreThanABlock);
+  stall();
+  int told = 0;
+  std::size_t rest = 0;
+  saver_->finish(std::chrono::milliseconds(10), [&] {
+    ++told;
+    if (told < 3) take(kMoreThanABlock);
+    if (told == 3) rest = drain();
+  });
+  EXPECT_GE(told, 3);
+  EXPECT_GT(rest + 2 * kMoreThanABlock, workload_->chunks.floats() * sizeof(float));
+}
+
+TEST_F(SaverTest, ThatWritesNothingTellsNothing) {
+  start();
+  EXPECT_EQ(told_.get_future().get(), std::to_string(kVersion));
+  bool told = false;
+  while (!saver_->unfinished().empty()) std::this_thread::yield();
+  saver_->finish(kNever, [&] { told = true; });
+  EXPECT_FALSE(told);
 }
 
 }  // namespace

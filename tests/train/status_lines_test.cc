@@ -53,6 +53,18 @@ TEST_F(StatusLinesTest, AreHeardOnceTheyAreWhole) {
   EXPECT_EQ(heard_.sentences, std::vector<std::string>{"hello"});
 }
 
+TEST_F(StatusLinesTest, EveryFarewellIsCountedAndSaysWhatIsDone) {
+  EXPECT_FALSE(lines_.leaving());
+  say("{\"type\":\"leaving\",\"doing\":\"writing the last checkpoint\"}\n");
+  EXPECT_TRUE(lines_.leaving());
+  EXPECT_EQ(lines_.farewells(), 1U);
+  say("{\"type\":\"leaving\",\"doing\":\"writing the last checkpoint\"}\n");
+  EXPECT_EQ(lines_.farewells(), 2U);
+  EXPECT_EQ(lines_.doing(), "writing the last checkpoint");
+  say("{\"type\":\"leaving\",\"doing\":\"writing its summary\"}\n");
+  EXPECT_EQ(lines_.doing(), "writing its summary");
+}
+
 // As when a run goes on that an earlier one has trained further.
 TEST_F(StatusLinesTest, ProgressBehindTheEndHasNoTimeLeft) {
   say(R"({"type":"progress","epoch":2,"epochs":2,"examples_done":30,"examples_total":20,)"
@@ -64,9 +76,10 @@ TEST_F(StatusLinesTest, ProgressBehindTheEndHasNoTimeLeft) {
 }
 
 TEST_F(StatusLinesTest, WhatMakesNoSenseIsRefused) {
-  for (const char* wrong : {"{", "5", "[]", "{}", R"({"type":5})", R"({"type":"address"})",
-                            R"({"type":"notice","text":["a"]})", R"({"type":"progress","epoch":1})",
-                            R"({"type":"epoch","epoch":"one"})", R"({"type":"summary"})"}) {
+  for (const char* wrong :
+       {"{", "5", "[]", "{}", R"({"type":5})", R"({"type":"address"})",
+        R"({"type":"notice","text":["a"]})", R"({"type":"progress","epoch":1})",
+        R"({"type":"epoch","epoch":"one"})", R"({"type":"summary"})", R"({"type":"leaving"})"}) {
     StatusLines lines(heard_);
     int ends[2];
     ASSERT_EQ(::pipe(ends), 0);

@@ -8,7 +8,7 @@
 namespace paceline {
 namespace {
 
-TEST(Parts, StepsCoverTheEpochs) {
+TEST(Workloads, StepsCoverTheEpochs) {
   RunConfig config = synthetic();
   config.batch = 300;
   config.epochs = 7;
@@ -18,13 +18,13 @@ TEST(Parts, StepsCoverTheEpochs) {
   EXPECT_LE(workload.grid.tiles(0), 64U);
 }
 
-TEST(Parts, ABatchLargerThanTheDataIsTheData) {
+TEST(Workloads, ABatchLargerThanTheDataIsTheData) {
   RunConfig config = synthetic();
   config.batch = 5000;
   EXPECT_EQ(make_workload(config).grid.steps_per_epoch(), 1U);
 }
 
-TEST(Parts, SumIsMeanTimesAConstantOfTheStart) {
+TEST(Workloads, SumIsMeanTimesAConstantOfTheStart) {
   RunConfig config = synthetic();
   config.workers = 3;
   EXPECT_EQ(make_workload(config).rules.sum_factor, 1);
@@ -34,7 +34,7 @@ TEST(Parts, SumIsMeanTimesAConstantOfTheStart) {
   EXPECT_EQ(make_workload(config).rules.sum_factor, 2.5);
 }
 
-TEST(Parts, TheSeedDecidesTheOrder) {
+TEST(Workloads, TheSeedDecidesTheOrder) {
   RunConfig config = synthetic();
   config.seed = 1;
   const Workload first = make_workload(config);
@@ -49,7 +49,7 @@ TEST(Parts, TheSeedDecidesTheOrder) {
   EXPECT_LT(same, 50U);
 }
 
-TEST(Parts, AnUnknownModelIsNamed) {
+TEST(Workloads, AnUnknownModelIsNamed) {
   RunConfig config = synthetic();
   config.model.name = "perceptron";
   EXPECT_THROW(make_workload(config), ConfigError);

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file/file.h"
+#include "base/file/read_at.h"
 
 namespace paceline {
 
@@ -26,14 +27,9 @@ RandomAccessFile::~RandomAccessFile() {
 }
 
 void RandomAccessFile::read(std::uint64_t offset, std::span<std::byte> out) const {
-  while (!out.empty()) {
-    const ssize_t got = ::pread(file_, out.data(), out.size(), static_cast<off_t>(offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw DataError("cannot read {}: {}", path_.string(), errno_text(errno));
-    if (got == 0) throw DataError("{} ends after {} bytes", path_.string(), offset);
-    offset += static_cast<std::uint64_t>(got);
-    out = out.subspan(static_cast<std::size_t>(got));
-  }
+  const auto got = read_at(file_, offset, out);
+  if (!got) throw DataError("cannot read {}: {}", path_.string(), errno_text(errno));
+  if (*got < out.size()) throw DataError("{} ends after {} bytes", path_.string(), offset + *got);
 }
 
 }  // namespace paceline

@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
-#include "cli/command_line.h"
+#include "cli/commands/command_line.h"
 
 namespace paceline {
 

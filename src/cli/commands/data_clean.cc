@@ -23,6 +23,7 @@ constexpr const char* kCleanExamples = R"(Examples:
 std::vector<FoundRowCache> chosen(const DataCleanOptions& options, const fs::path& folder) {
   std::vector<FoundRowCache> all = find_row_caches(folder);
   std::vector<std::string> there;
+  there.reserve(all.size());
   for (const FoundRowCache& cache : all) there.push_back(cache.path.filename());
   // All names first: a misspelt one should not come to light when others are gone.
   for (const std::string& name : options.names) {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "cli/commands/commands.h"
+#include "cli/console.h"
 #include "cli/format.h"
 #include "data/clean.h"
 #include "prepare/stop_words.h"
@@ -31,8 +32,6 @@ constexpr const char* kReviewsExamples = R"(Examples:
   mpirun -n 4 paceline prepare reviews part-*.json --output reviews.h5
   paceline train sentiment --data reviews --data-file reviews.h5
 )";
-
-constexpr Duration kPlainInterval = std::chrono::seconds(5);
 
 // One line that is redrawn on a terminal, or a line now and then beside the output: that may be
 // read by a program.
@@ -56,12 +55,12 @@ class StepLine {
     if (progress.seconds_left >= 0) right += "  ETA " + clock_time(progress.seconds_left);
     std::string line = fmt::format("{:<9}", progress.step);
     if (redrawn) {
-      constexpr std::size_t kWidest = 40;
+      constexpr std::size_t kWidestBar = 40;
       constexpr std::size_t kFree = 3;  // the last column, and two for the "^C" of Ctrl-C
       const auto columns = static_cast<std::size_t>(std::max(session_.environment.columns, 1));
       const std::size_t used = line.size() + 1 + display_width(right) + kFree;
       if (columns > used + 4 && progress.done >= 0) {
-        line += " " + progress_bar(progress.done, std::min(kWidest, columns - used),
+        line += " " + progress_bar(progress.done, std::min(kWidestBar, columns - used),
                                    session_.environment.color);
       }
       session_.out << "\r\x1b[K" << line << right << std::flush;

@@ -22,6 +22,7 @@ std::vector<Key> most_frequent_keys(std::vector<Key> sample) {
   });
   counts.resize(std::min(counts.size(), kMostHotKeys));
   std::vector<Key> keys;
+  keys.reserve(counts.size());
   for (const auto& [count, key] : counts) keys.push_back(key);
   return keys;
 }

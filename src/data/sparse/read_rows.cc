@@ -63,7 +63,7 @@ void parse_piece(const RowParser& parser, double test_share, Job& job) {
 class Parsers {
  public:
   Parsers(const RowParser& parser, double test_share, unsigned threads)
-      : parser_(parser), test_share_(test_share), most_(2 * threads) {
+      : parser_(parser), test_share_(test_share), most_(std::size_t{2} * threads) {
     threads_.start(threads, [this](std::size_t) { work(); });
   }
   ~Parsers() {

@@ -1,7 +1,5 @@
 #include "data/sparse/row_cache.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -10,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/xxh3.h"
 #include "data/sparse/hot_keys.h"
+#include "data/sparse/row_bounds.h"
 
 namespace paceline {
 namespace {
@@ -165,43 +165,6 @@ bool begins_as_row_cache(const fs::path& path) {
   return file.read(magic.data(), magic.size()) && magic == Head().magic;
 }
 
-namespace {
-
-// The largest key of each kind that rows may have.
-struct KeyBounds {
-  Key feature;  // the constant, which is behind all others
-  Key hot;      // none that is hot: the largest that is not
-
-  // Whether all are within: the largest of all, and the largest of those that are not hot, which
-  // are negative as signed numbers. Without a branch in the loop, so that it is done in vectors.
-  bool hold(std::span<const Key> keys) const {
-    Key any = 0;
-    std::int32_t plain = 0;
-    for (const Key key : keys) {
-      any = std::max(any, key);
-      plain = std::max(plain, static_cast<std::int32_t>(key));
-    }
-    return any <= hot && static_cast<Key>(plain) <= feature;
-  }
-};
-
-// Whether the first rows of a block lie in it, with keys that there are. 64 bits cannot overflow
-// with lengths of 32.
-bool holds_rows(std::span<const std::uint32_t> block, std::uint64_t rows, const KeyBounds& bounds) {
-  if (block.size() < kRowsPerBlock) return false;
-  for (std::uint64_t i = 0; i < rows; ++i) {
-    const std::uint64_t start = block[i];
-    if (start + kRowHead > block.size()) return false;
-    const std::uint64_t keys = block[start + 1];
-    const std::uint64_t values = block[start + 2];
-    if (values > keys || start + row_words(keys, values) > block.size()) return false;
-    if (!bounds.hold(block.subspan(start + kRowHead, keys))) return false;
-  }
-  return true;
-}
-
-}  // namespace
-
 RowCache::RowCache(const fs::path& path) : path_(path), file_(path) {
   const std::span<const std::byte> bytes = file_.bytes();
   Head head;
@@ -275,7 +238,8 @@ void RowCache::verify(std::uint64_t block) const {
   }
   const std::uint64_t rows = std::min(kRowsPerBlock, info_.rows - block * kRowsPerBlock);
   const KeyBounds bounds{Key{1} << info_.bits, kHotBit - 1 + static_cast<Key>(hot_.size())};
-  if (!holds_rows({entry.words, entry.bytes / sizeof(std::uint32_t)}, rows, bounds)) {
+  const std::span words(entry.words, entry.bytes / sizeof(std::uint32_t));
+  if (words.size() < kRowsPerBlock || !holds_rows(words, words.first(rows), bounds)) {
     fail(fmt::format("block {} has rows that do not lie in it, or keys that there are not", block));
   }
   verified_[block].store(true, std::memory_order_relaxed);

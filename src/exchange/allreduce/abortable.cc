@@ -1,12 +1,15 @@
 #include "exchange/allreduce/abortable.h"
 
 #include <gloo/common/error.h>
+#include <gloo/transport/tcp/address.h>
 
 #include <algorithm>
+#include <chrono>
 #include <deque>
 #include <functional>
 
 #include "base/error.h"
+#include "net/endpoint.h"
 
 namespace paceline {
 namespace {
@@ -14,9 +17,13 @@ namespace {
 using gloo::transport::UnboundBuffer;
 using Milliseconds = std::chrono::milliseconds;
 
+// A member may have good reasons to be slow. The chief sees whether it hangs, and abort() ends all
+// waits.
+constexpr Milliseconds kNever = std::chrono::hours(24 * 365);
+
 class AbortableBuffer final : public UnboundBuffer {
  public:
-  AbortableBuffer(std::unique_ptr<UnboundBuffer> inner, std::shared_ptr<OpenBuffers> open)
+  AbortableBuffer(std::unique_ptr<UnboundBuffer> inner, std::shared_ptr<OpenEnds> open)
       : UnboundBuffer(inner->ptr, inner->size), inner_(std::move(inner)), open_(std::move(open)) {
     open_->add(inner_.get());
   }
@@ -91,7 +98,7 @@ class AbortableBuffer final : public UnboundBuffer {
   }
 
   std::unique_ptr<UnboundBuffer> inner_;
-  std::shared_ptr<OpenBuffers> open_;
+  std::shared_ptr<OpenEnds> open_;
   Operations sending_;
   Operations receiving_;
 };
@@ -100,14 +107,16 @@ class AbortableBuffer final : public UnboundBuffer {
 class AbortableTransport final : public gloo::transport::Context {
  public:
   AbortableTransport(std::shared_ptr<gloo::transport::Context> inner,
-                     std::shared_ptr<OpenBuffers> open)
+                     std::shared_ptr<OpenEnds> open)
       : Context(inner->rank, inner->size), inner_(std::move(inner)), open_(std::move(open)) {}
 
   std::unique_ptr<gloo::transport::Pair>& getPair(int peer) override {
     return inner_->getPair(peer);
   }
   std::unique_ptr<gloo::transport::Pair>& createPair(int peer) override {
-    return inner_->createPair(peer);
+    auto& pair = inner_->createPair(peer);
+    open_->add(*pair);
+    return pair;
   }
   std::unique_ptr<UnboundBuffer> createUnboundBuffer(void* pointer, std::size_t bytes) override {
     return std::make_unique<AbortableBuffer>(inner_->createUnboundBuffer(pointer, bytes), open_);
@@ -115,42 +124,96 @@ class AbortableTransport final : public gloo::transport::Context {
 
  private:
   std::shared_ptr<gloo::transport::Context> inner_;
-  std::shared_ptr<OpenBuffers> open_;
+  std::shared_ptr<OpenEnds> open_;
+};
+
+// Its own end, as the system names it once it is connected.
+std::string place_of(const gloo::transport::Pair& pair) {
+  Endpoint endpoint;
+  endpoint.storage = gloo::transport::tcp::Address(pair.address().bytes()).getSockaddr();
+  return endpoint.text();
+}
+
+// Makes such transports.
+class AbortableDevice final : public gloo::transport::Device {
+ public:
+  AbortableDevice(std::shared_ptr<gloo::transport::Device> inner, std::shared_ptr<OpenEnds> open)
+      : inner_(std::move(inner)), open_(std::move(open)) {}
+
+  std::string str() const override { return inner_->str(); }
+  const std::string& getPCIBusID() const override { return inner_->getPCIBusID(); }
+  int getInterfaceSpeed() const override { return inner_->getInterfaceSpeed(); }
+  std::shared_ptr<gloo::transport::Context> createContext(int rank, int size) override {
+    auto transport = inner_->createContext(rank, size);
+    transport->setTimeout(kNever);
+    open_->keep(transport);
+    return std::make_shared<AbortableTransport>(std::move(transport), open_);
+  }
+
+ private:
+  std::shared_ptr<gloo::transport::Device> inner_;
+  std::shared_ptr<OpenEnds> open_;
 };
 
 }  // namespace
 
-void OpenBuffers::add(UnboundBuffer* buffer) {
+void OpenEnds::keep(std::shared_ptr<gloo::transport::Context> transport) {
+  const std::lock_guard lock(mutex_);
+  transport_ = std::move(transport);
+}
+
+void OpenEnds::add(gloo::transport::Pair& pair) {
+  const std::lock_guard lock(mutex_);
+  if (aborted_) throw gloo::IoException("the connections are closed");
+  connections_.push_back(&pair);
+}
+
+void OpenEnds::connected() {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> places;
+  for (const gloo::transport::Pair* pair : connections_) places.insert(place_of(*pair));
+  sockets_.emplace(places);
+}
+
+std::uint64_t OpenEnds::moved() {
+  const std::lock_guard lock(mutex_);
+  return sockets_ ? sockets_->moved() : 0;
+}
+
+void OpenEnds::add(UnboundBuffer* buffer) {
   const std::lock_guard lock(mutex_);
   if (aborted_) throw gloo::IoException("the connections are closed");
   buffers_.insert(buffer);
 }
 
-void OpenBuffers::remove(UnboundBuffer* buffer) {
+void OpenEnds::remove(UnboundBuffer* buffer) {
   const std::lock_guard lock(mutex_);
   buffers_.erase(buffer);
 }
 
-void OpenBuffers::abort() {
+void OpenEnds::abort() {
   const std::lock_guard lock(mutex_);
   aborted_ = true;
   for (UnboundBuffer* buffer : buffers_) {
     buffer->abortWaitRecv();
     buffer->abortWaitSend();
   }
+  for (gloo::transport::Pair* pair : connections_) pair->close();
 }
 
-void OpenBuffers::check() const {
+void OpenEnds::check() const {
   const std::lock_guard lock(mutex_);
   if (aborted_) throw gloo::IoException("the connections are closed");
 }
 
-void AbortableContext::make_abortable() {
-  transportContext_ = std::make_shared<AbortableTransport>(transportContext_, open_);
-}
-
-void AbortableContext::abort() {
-  open_->abort();
+void AbortableContext::connect(gloo::rendezvous::Store& store,
+                               std::shared_ptr<gloo::transport::Device> device) {
+  setTimeout(kNever);
+  std::shared_ptr<gloo::transport::Device> abortable =
+      std::make_shared<AbortableDevice>(std::move(device), open_);
+  connectFullMesh(store, abortable);
+  open_->check();  // a connection that is closed while it is waited for looks like any other
+  open_->connected();
 }
 
 }  // namespace paceline

@@ -44,7 +44,12 @@ AllReduce::AllReduce(const AllReduceOptions& options, const Schedule& schedule, 
     overwritten_ =
         Overwritten(buckets_.floats(early - 1).end, values_.as_floats().size(), optimizer_.slots());
   }
-  start_carriers();
+  try {
+    start_carriers();
+  } catch (...) {
+    halt();  // those that were started
+    throw;
+  }
 }
 
 AllReduce::~AllReduce() {
@@ -58,8 +63,7 @@ void AllReduce::halt() {
     changed_.notify_all();
   }
   if (version() < options_.last_version) ring_.close();
-  for (std::thread& carrier : carriers_) carrier.join();
-  carriers_.clear();
+  carriers_.join();
   overwritten_.restore(values_.as_floats(), state_.as_floats());
 }
 
@@ -68,10 +72,10 @@ std::uint64_t AllReduce::version() const {
   return version_;
 }
 
-void AllReduce::abort(const std::string& reason) {
+void AllReduce::abort(const Error& reason) {
   {
     const std::lock_guard lock(mutex_);
-    if (abort_reason_.empty()) abort_reason_ = reason;
+    if (!abort_reason_) abort_reason_ = reason;
     changed_.notify_all();
   }
   ring_.close();
@@ -123,12 +127,12 @@ bool AllReduce::wait(std::unique_lock<std::mutex>& lock, const std::function<boo
 }
 
 bool AllReduce::ended() const {
-  return failure_ || stopping_ || !abort_reason_.empty();
+  return failure_ || stopping_ || abort_reason_;
 }
 
 // Throws what ended the exchange.
 void AllReduce::fail() const {
-  if (!abort_reason_.empty()) throw CommError("{}", abort_reason_);
+  if (abort_reason_) throw Error(*abort_reason_);
   if (failure_) std::rethrow_exception(failure_);
 }
 

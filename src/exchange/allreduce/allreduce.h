@@ -21,12 +21,13 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/activity.h"
 #include "base/buffer.h"
+#include "base/error.h"
+#include "base/threads.h"
 #include "data/share.h"
 #include "exchange/allreduce/buckets.h"
 #include "exchange/allreduce/overwritten.h"
@@ -75,8 +76,9 @@ class AllReduce final : public Exchange {
   void halt();
   std::pair<Buffer, Buffer> take() { return {std::move(values_), std::move(state_)}; }
 
-  // From any thread: waits here and on other workers end with CommError(reason).
-  void abort(const std::string& reason);
+  // From any thread: waits here end with an Error that says the same, with the same exit code;
+  // those on other workers with CommError. The first counts.
+  void abort(const Error& reason);
 
   std::optional<Share> next() override;
   std::optional<Share> after(const Share& share) const override;
@@ -158,9 +160,9 @@ class AllReduce final : public Exchange {
   std::uint64_t settled_;      // and reported
   std::uint64_t applied_ = 0;  // floats of the next one
   bool stopping_ = false;
-  std::string abort_reason_;
+  std::optional<Error> abort_reason_;
   std::exception_ptr failure_;
-  std::vector<std::thread> carriers_;
+  Threads carriers_;
 };
 
 }  // namespace paceline

@@ -44,7 +44,7 @@ void AllReduce::start_carriers() {
 
 void AllReduce::start_carrier(const char* name, std::function<void(Activity&)> work) {
   Activity& activity = activities_.emplace_back(name);
-  carriers_.emplace_back([this, &activity, work = std::move(work)] {
+  carriers_.start(1, [this, &activity, work = std::move(work)](std::size_t) {
     activity.adopt();
     try {
       work(activity);

@@ -20,9 +20,8 @@ namespace paceline {
 struct RingOptions {
   std::uint32_t rank = 0;
   std::uint32_t size = 1;
-  std::string host = "127.0.0.1";                // to bind to
-  Duration deadline = std::chrono::seconds(60);  // to connect
-  std::string name;                              // "worker1": in messages
+  std::string host = "127.0.0.1";  // to bind to
+  std::string name;                // "worker1": in messages
   WireFormat wire = WireFormat::kFloat;
 };
 
@@ -32,15 +31,18 @@ class RingNotes {
  public:
   virtual ~RingNotes() = default;
   virtual void leave(const std::string& key, const std::string& note) = 0;
-  // Waits for it. Throws CommError at the deadline.
-  virtual std::string find(const std::string& key, TimePoint deadline) = 0;
+  // Waits for it. Throws an Error when the run is over.
+  virtual std::string find(const std::string& key) = 0;
 };
 
 class Ring {
  public:
-  // Connects to all others. Throws CommError.
-  Ring(const RingOptions& options, RingNotes& notes);
+  explicit Ring(const RingOptions& options);
   ~Ring();
+
+  // To all others, before all that follows. Waits for them however long they take. Throws CommError
+  // when one is gone or close() was called, and what the notes throw.
+  void connect(RingNotes& notes);
 
   // Each member's values become the sums over all members, of the format of the wire; they
   // are the same bits everywhere. Everyone calls it with as many
@@ -56,8 +58,11 @@ class Ring {
   // From any thread: bytes of floats and doubles that were sent and received, piece by piece while
   // a sum is under way; Gloo's own framing is not counted.
   LinkCounters counters() const;
+  // From any thread: bytes in both directions as the system sees them, framing and all, which grow
+  // in the midst of a piece, too. Of each connection one of its two ends knows them, or both.
+  std::uint64_t moved() const;
 
-  // From any thread: whoever waits in sum(), here or elsewhere, throws soon.
+  // From any thread: whoever waits in connect() or sum(), here or elsewhere, throws soon.
   void close();
 
  private:

@@ -36,7 +36,8 @@ class PsConnection final : private LinkHandler {
     std::function<void(const wire::Refusal&)> refusal;
   };
 
-  // Connects to all servers. Throws CommError.
+  // Connects to all servers before `deadline`, and waits until they have answered or the loop is
+  // stopped. Throws CommError.
   PsConnection(Loop& loop, PsAddress address, Events events, TimePoint deadline);
   ~PsConnection() override;
 

@@ -1,7 +1,6 @@
 #include "exchange/ps/pinned_server.h"
 
 #include "base/error.h"
-#include "net/refuse.h"
 #include "session/hello.h"
 #include "session/message.h"
 #include "session/protocol.pb.h"
@@ -20,7 +19,10 @@ class PinnedServer::Client final : public LinkHandler {
   }
   void received(Link&, const FrameHeader& header, std::string_view meta,
                 std::span<std::byte>) override {
-    if (header.type == kHelloType) return greet(meta);
+    if (header.type == kHelloType) {
+      greeted_ = answer_hello(*link_, meta, server_.digest_, "the keeper").has_value();
+      return;
+    }
     if (!greeted_ || header.type != wire::PULL) throw FrameError("only pulls are answered here");
     const auto pull = parsed<wire::Pull>(meta);
     server_.pull(*link_, pull.chunk(), pull.version(), pull.state());
@@ -28,17 +30,6 @@ class PinnedServer::Client final : public LinkHandler {
   void closed(Link&, const std::string&) override { server_.gone(id_); }
 
  private:
-  void greet(std::string_view meta) {
-    const Hello hello = decode_hello(meta);
-    if (hello.config_digest != server_.digest_) {
-      return refuse(*link_, "this run has another configuration than the " + hello.role);
-    }
-    greeted_ = true;
-    FrameHeader welcome;
-    welcome.type = kWelcomeType;
-    link_->send(welcome, {});
-  }
-
   PinnedServer& server_;
   std::uint64_t id_;
   std::shared_ptr<Link> link_;
@@ -60,9 +51,7 @@ LinkHandler* PinnedServer::accept(std::shared_ptr<Link> link) {
 void PinnedServer::gone(std::uint64_t id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
-  const LinkCounters counters = found->second->link().counters();
-  counted_.bytes_in += counters.bytes_in;
-  counted_.bytes_out += counters.bytes_out;
+  counted_ += found->second->link().counters();
   departed_.push_back(std::move(found->second));  // it is still being called
   clients_.erase(found);
 }
@@ -109,11 +98,7 @@ void PinnedServer::pull(Link& link, std::uint32_t chunk, std::uint64_t version, 
 
 LinkCounters PinnedServer::counters() const {
   LinkCounters total = counted_;
-  for (const auto& [id, client] : clients_) {
-    const LinkCounters counters = client->link().counters();
-    total.bytes_in += counters.bytes_in;
-    total.bytes_out += counters.bytes_out;
-  }
+  for (const auto& [id, client] : clients_) total += client->link().counters();
   return total;
 }
 

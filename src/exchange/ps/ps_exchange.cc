@@ -16,7 +16,7 @@ PsExchange::PsExchange(Loop& loop, const PsClientOptions& options, TellChief tel
       options_(options),
       core_(options.core),
       tell_(std::move(tell)),
-      pump_(loop, [this](const std::string& reason) { abort(reason); }) {}
+      pump_(loop, [this](const Error& reason) { abort(reason); }) {}
 
 PsExchange::~PsExchange() = default;
 
@@ -39,7 +39,7 @@ void PsExchange::connect(PsAddress address) {
       carry_out(core_.refused(refusal));
       gone(refusal);
     } catch (const Error& error) {
-      abort(error.what());
+      abort(error);
     }
   };
   connection_ = std::make_unique<PsConnection>(loop_, std::move(address), std::move(events),
@@ -111,10 +111,10 @@ void PsExchange::told(wire::Type type, std::string_view meta) {
   loop_.post([] {});  // the training thread may be waiting for exactly this
 }
 
-void PsExchange::abort(const std::string& reason) {
+void PsExchange::abort(const Error& reason) {
   {
     const std::lock_guard lock(mutex_);
-    if (abort_reason_.empty()) abort_reason_ = reason;
+    if (!abort_reason_) abort_reason_ = reason;
   }
   aborted_ = true;
   loop_.post([] {});
@@ -123,7 +123,7 @@ void PsExchange::abort(const std::string& reason) {
 void PsExchange::throw_if_aborted() const {
   if (!aborted_) return;
   const std::lock_guard lock(mutex_);
-  throw CommError("{}", abort_reason_);
+  throw Error(*abort_reason_);
 }
 
 // ---- waiting ---------------------------------------------------------------------------

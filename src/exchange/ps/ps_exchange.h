@@ -19,6 +19,7 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "exchange/exchange.h"
 #include "exchange/options.h"
 #include "exchange/ps/connection.h"
@@ -45,8 +46,9 @@ class PsExchange : public Exchange {
 
   // ASSIGNMENT, PREPARE, LEASE, STOP; from any thread.
   void told(wire::Type type, std::string_view meta);
-  // Makes every wait of the training thread throw CommError(reason); from any thread.
-  void abort(const std::string& reason);
+  // Makes every wait of the training thread throw an Error that says the same, with the same exit
+  // code; from any thread. The first counts.
+  void abort(const Error& reason);
 
   std::optional<Share> next() override;
   std::optional<Share> after(const Share& share) const override;
@@ -102,7 +104,7 @@ class PsExchange : public Exchange {
 
  private:
   TellChief tell_;
-  std::string abort_reason_;
+  std::optional<Error> abort_reason_;
   std::atomic<bool> aborted_ = false;
   std::atomic<bool> dismissed_ = false;
   std::string meta_;  // re-used

@@ -1,6 +1,7 @@
 #include "exchange/ps/pump.h"
 
 #include <exception>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -8,7 +9,7 @@
 
 namespace paceline {
 
-Pump::Pump(Loop& loop, std::function<void(const std::string&)> failed)
+Pump::Pump(Loop& loop, std::function<void(const Error&)> failed)
     : loop_(loop), failed_(std::move(failed)) {}
 
 Pump::~Pump() {
@@ -72,19 +73,19 @@ void Pump::run() {
     running_ = true;
     lock.unlock();
     turns_->activity.begin(Activity::Kind::kServing, "sending and receiving");
-    std::string failure;
+    std::optional<Error> failure;
     try {
       loop_.run_until([this] { return wanted_.load(); }, TimePoint::max());
-    } catch (const std::exception& error) {
-      failure = error.what();
+    } catch (const std::exception&) {
+      failure = current_error();
     }
     turns_->activity.begin(Activity::Kind::kIdle, "");
     lock.lock();
     running_ = false;
     changed_.notify_all();
-    if (!failure.empty()) {
+    if (failure) {
       lock.unlock();
-      return failed_(failure);
+      return failed_(*failure);
     }
   }
 }

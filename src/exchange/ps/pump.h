@@ -12,10 +12,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
 #include <thread>
 
 #include "base/activity.h"
+#include "base/error.h"
 #include "net/loop.h"
 
 namespace paceline {
@@ -23,7 +23,7 @@ namespace paceline {
 class Pump {
  public:
   // `failed` is called by the pump's thread with what a handler threw; then it is over.
-  Pump(Loop& loop, std::function<void(const std::string& reason)> failed);
+  Pump(Loop& loop, std::function<void(const Error&)> failed);
   ~Pump();
 
   void start();  // until then, and without it, the loop is the owner's
@@ -55,7 +55,7 @@ class Pump {
   };
 
   Loop& loop_;
-  std::function<void(const std::string&)> failed_;
+  std::function<void(const Error&)> failed_;
   std::shared_ptr<Turns> turns_ =
       std::make_shared<Turns>();  // a turn may come when the pump is gone
   int depth_ = 0;                 // of the owner's holds

@@ -15,7 +15,8 @@ namespace paceline {
 
 class PsReader {
  public:
-  // Connects before `deadline` has passed.
+  // Connects before `deadline` has passed; then waits for the servers to answer, or until the loop
+  // is stopped. Throws CommError.
   PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration deadline);
 
   // Fills `values` with exactly `version`, and `state` (slots vectors, one behind the other,

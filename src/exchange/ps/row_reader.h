@@ -16,7 +16,8 @@ namespace paceline {
 
 class RowReader {
  public:
-  // Connects before `deadline` has passed.
+  // Connects before `deadline` has passed; then waits for the servers to answer, or until the loop
+  // is stopped. Throws CommError.
   RowReader(Loop& loop, const RowDeal& deal, PsAddress address, Duration deadline);
 
   // All wait until the answers are there or the loop is stopped, and throw CommError naming the

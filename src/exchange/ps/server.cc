@@ -6,7 +6,6 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "exchange/codec.h"
-#include "net/refuse.h"
 #include "session/failure.h"
 #include "session/hello.h"
 #include "session/message.h"
@@ -93,16 +92,9 @@ class PsServer::Client final : public LinkHandler {
   }
 
   void greet(std::string_view meta) {
-    const Hello hello = decode_hello(meta);
-    if (hello.config_digest != server_.digest_) {
-      return refuse(*link_, "this server was started with another configuration than the " +
-                                hello.role + ": start all roles with the same config.toml");
-    }
-    greeted_ = true;
-    who_ = hello.role;
-    FrameHeader welcome;
-    welcome.type = kWelcomeType;
-    link_->send(welcome, {});
+    const auto hello = answer_hello(*link_, meta, server_.digest_, "this server");
+    greeted_ = hello.has_value();
+    if (hello) who_ = hello->role;
   }
 
   PsServer& server_;
@@ -139,9 +131,7 @@ void PsServer::gone(ClientId id) {
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
   const std::uint32_t incarnation = found->second->incarnation();
-  const LinkCounters counters = found->second->link().counters();
-  counted_.bytes_in += counters.bytes_in;
-  counted_.bytes_out += counters.bytes_out;
+  counted_ += found->second->link().counters();
   departed_.push_back(std::move(found->second));  // it is still being called
   clients_.erase(found);
   holding_->gone(id);
@@ -248,11 +238,7 @@ void PsServer::report() {
 
 LinkCounters PsServer::counters() const {
   LinkCounters total = counted_;
-  for (const auto& [id, client] : clients_) {
-    const LinkCounters counters = client->link().counters();
-    total.bytes_in += counters.bytes_in;
-    total.bytes_out += counters.bytes_out;
-  }
+  for (const auto& [id, client] : clients_) total += client->link().counters();
   return total;
 }
 

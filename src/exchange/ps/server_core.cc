@@ -99,7 +99,7 @@ void ServerCore::push_sync(const Sender& sender, const wire::Push& push) {
   // Not even when this chunk is there: a sender holds the step's version of every chunk.
   if (push.step() > version_) return refuse_for(wire::Refusal::FUTURE);
   if (sender.base_version != push.step()) return refuse_for(wire::Refusal::BASE);
-  if (sender.assignment_epoch < step_epoch_) return refuse_for(wire::Refusal::STALE_PLAN);
+  if (sender.assignment_epoch < step_epoch_) return refuse_for(wire::Refusal::STALE_ASSIGNMENT);
   step_epoch_ = sender.assignment_epoch;
   const Range tiles = range_of(push.tiles());
   const Overlap overlap = chunk.coverage.classify(tiles);
@@ -131,11 +131,11 @@ void ServerCore::push_async(const Sender& sender, const wire::Push& push) {
   }
   Clock& clock = chunk.clocks[sender.incarnation];
   clock.ticks = push.clock();
-  clock.active = !push.idle();
+  clock.active = !push.last_lease();
   clock.since = sender.base_version;
   if (options_.rows) {
     acknowledge(sender.client, push);
-  } else if (push.idle()) {
+  } else if (push.last_lease()) {
     actions_.push_back(SendParams{sender.client, push.chunk(), chunk.version, false, clock.since});
   } else {
     read(push.chunk(), chunk, clock, {sender.client, clock.ticks, 0});

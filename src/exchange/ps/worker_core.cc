@@ -226,7 +226,7 @@ const WorkerCore::Actions& WorkerCore::push(std::uint32_t number,
   send.message.set_predictions(contribution.predictions);
   send.message.set_examples(contribution.examples);
   send.message.set_scale(contribution.scale);
-  send.message.set_idle(options_.mode != Mode::kSync && idle_);
+  send.message.set_last_lease(options_.mode != Mode::kSync && idle_);
   send.message.set_clock(clock_.value_or(0));
   send.base_version = options_.rows ? current_->share.step : *chunk.have;
   send.assignment_epoch = current_->epoch;

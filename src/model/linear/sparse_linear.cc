@@ -28,27 +28,12 @@ float probability_of(float score) {
   return 1 / (1 + std::exp(-score));
 }
 
-void count_loss(SparseLinear::Kind kind, float score, float label, Loss& into) {
-  into.weight += 1;
-  ++into.examples;
-  if (kind == SparseLinear::Kind::kRegression) {
-    const double error = static_cast<double>(score) - static_cast<double>(label);
-    into.sum += error * error / 2;
-    return;
-  }
-  ++into.predictions;
-  const bool positive = label > 0;
-  const bool found = score > 0;
-  const float size = std::abs(score);
-  into.sum += std::log1p(std::exp(-size)) + (found == positive ? 0 : size);
-  into.correct += found == positive ? 1 : 0;
-  into.positives.right += found && positive ? 1 : 0;
-  into.positives.found += found ? 1 : 0;
-  into.positives.there += positive ? 1 : 0;
-}
-
-float slope_of(SparseLinear::Kind kind, float score, float label) {
-  return (kind == SparseLinear::Kind::kRegression ? score : probability_of(score)) - label;
+Loss ScoreLoss::loss() const {
+  Loss loss = loss_;
+  loss.sum += std::log(product_);
+  loss.weight = static_cast<double>(loss.examples);
+  if (kind_ == SparseLinear::Kind::kLogistic) loss.predictions = loss.examples;
+  return loss;
 }
 
 SparseLinear::SparseLinear(Kind kind, const DatasetInfo& data) : kind_(kind) {
@@ -68,27 +53,25 @@ Loss SparseLinear::gradient(const Batch& batch, std::span<const float> parameter
                             std::span<float> gradient, Flow& flow) {
   flow.await({0, parameters.size()});
   std::fill(gradient.begin(), gradient.end(), 0.0F);
-  Loss loss;
+  ScoreLoss loss(kind_);
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const RowView row = row_of(batch, i);
-    const float score = score_of(row, parameters);
-    count_loss(kind_, score, row.label, loss);
-    const float slope = slope_of(kind_, score, row.label);
+    const float slope = loss.add(score_of(row, parameters), row.label);
     for (std::size_t k = 0; k < row.keys.size(); ++k) {
       gradient[row.keys[k]] += slope * row.value(k);
     }
   }
   flow.ready({0, gradient.size()});
-  return loss;
+  return loss.loss();
 }
 
 Loss SparseLinear::evaluate(const Batch& batch, std::span<const float> parameters) {
-  Loss loss;
+  ScoreLoss loss(kind_);
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const RowView row = row_of(batch, i);
-    count_loss(kind_, score_of(row, parameters), row.label, loss);
+    loss.add(score_of(row, parameters), row.label);
   }
-  return loss;
+  return loss.loss();
 }
 
 void SparseLinear::predict(const Batch& batch, std::span<const float> parameters,

@@ -1,7 +1,7 @@
 // Images → scores of the classes, under cross-entropy. Networks differ in scores().
 #pragma once
 
-#include "model/registry.h"
+#include "model/catalogue/registry.h"
 #include "model/torch/flat_tensors.h"
 #include "model/torch/layers.h"
 

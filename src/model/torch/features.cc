@@ -75,7 +75,8 @@ void FeatureCache::reserve(std::uint64_t examples) {
   map((needed + kGrow - 1) / kGrow * kGrow);
 }
 
-// Blocks are taken now: a full disk must not become a signal in the middle of a copy.
+// Blocks are taken now: a full disk must not become a signal in the middle of a copy. MappedFile is
+// no help: it is read only, and this one is written, grows, and is shared with other processes.
 void FeatureCache::map(std::size_t bytes) {
   const auto size = static_cast<off_t>(bytes);
   const int error = !file_.empty()                        ? ::posix_fallocate(descriptor_, 0, size)

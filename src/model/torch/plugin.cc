@@ -1,7 +1,7 @@
 // What the plugin brings.
 #include "base/plugin.h"
 
-#include "model/registry.h"
+#include "model/catalogue/registry.h"
 #include "model/torch/alexnet.h"
 #include "model/torch/image_quality.h"
 #include "model/torch/memory.h"

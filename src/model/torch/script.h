@@ -12,7 +12,7 @@
 
 #include <torch/script.h>
 
-#include "model/registry.h"
+#include "model/catalogue/registry.h"
 #include "model/torch/flat_tensors.h"
 
 namespace paceline {

@@ -1,7 +1,7 @@
 // A text → good or bad: an embedding, an LSTM, and one score from its last state.
 #pragma once
 
-#include "model/registry.h"
+#include "model/catalogue/registry.h"
 #include "model/torch/embedding.h"
 #include "model/torch/lstm.h"
 

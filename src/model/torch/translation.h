@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "model/registry.h"
+#include "model/catalogue/registry.h"
 #include "model/torch/embedding.h"
 #include "model/torch/lstm.h"
 #include "model/torch/projection.h"

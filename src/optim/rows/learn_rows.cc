@@ -1,6 +1,7 @@
 #include "optim/rows/learn_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -31,39 +32,84 @@ constexpr std::size_t kLanes = hn::MaxLanes(Words());
 constexpr std::size_t kRowsAhead = 24;
 constexpr std::size_t kKeysAhead = 8;
 
-// The table's rows of one example's keys, side by side, and the keys' values. The length is a
-// multiple of a vector's; what is behind the last key has the value 0.
-struct Gathered {
-  std::uint64_t* rows;
-  float* values;
-  std::size_t count;
-  std::size_t padded;
-};
-
-struct GatherScratch {
-  Buffer memory;
-  std::size_t room = 0;
-
-  Gathered of(std::size_t count) {
-    const std::size_t padded = (count + kLanes - 1) / kLanes * kLanes;
-    if (room < padded) {
-      room = 2 * padded;
-      memory = Buffer::zeros(room * (sizeof(std::uint64_t) + sizeof(float)));
-    }
-    auto* rows = reinterpret_cast<std::uint64_t*>(memory.data());
-    return {rows, reinterpret_cast<float*>(rows + room), count, padded};
+// Memory for vectors of numbers, a multiple of a vector's lanes of each, that grows.
+class Scratch {
+ public:
+  // What was there is lost when it grows; new floats are 1.
+  void make_room(std::size_t count) {
+    padded_ = (count + kLanes - 1) / kLanes * kLanes;
+    if (room_ >= padded_) return;
+    room_ = 2 * padded_;
+    memory_ = Buffer::zeros(room_ * (sizeof(std::uint64_t) + sizeof(float)));
+    std::fill_n(floats(), room_, 1.0F);
   }
+  std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(memory_.data()); }
+  float* floats() { return reinterpret_cast<float*>(words() + room_); }
+  std::size_t padded() const { return padded_; }
+
+ private:
+  Buffer memory_;
+  std::size_t room_ = 0;
+  std::size_t padded_ = 0;
 };
 
-// Inlined by force: a call of a function that does nothing but this would be left out.
+// Of an example that is being learned from: the table's rows of its keys, side by side, and the
+// keys' values. Of the examples that come next: where those rows are.
+struct Workspace {
+  Scratch gathered;
+  std::array<Scratch, kKeysAhead + 1> places;
+
+  Scratch& places_of(std::size_t example) { return places[example % places.size()]; }
+};
+
+// Into the second level of the cache: the first is for the table. Inlined by force: a call of a
+// function that does nothing but this would be left out.
 HWY_INLINE void prefetch_row(const std::uint32_t* row) {
-  for (int line = 0; line < 4; ++line) __builtin_prefetch(row + 16 * line);
+  for (std::size_t line = 0; line < 4; ++line) __builtin_prefetch(row + 16 * line, 0, 2);
+}
+
+HWY_INLINE TableRow* row_at_place(std::uint64_t place) {
+  return reinterpret_cast<TableRow*>(place);  // NOLINT(*-no-int-to-ptr)
+}
+
+// Asks for what is at these places.
+template <int kWrite>
+HWY_INLINE void prefetch(Scratch& places, std::size_t begin, std::size_t end) {
+  const std::uint64_t* all = places.words();
+  for (std::size_t i = begin; i < end; ++i) __builtin_prefetch(row_at_place(all[i]), kWrite);
+}
+
+// Finds the places of a row's keys, as TableView::row() does.
+HWY_INLINE std::size_t find_places(const std::uint32_t* words, const TableView& table,
+                                   Scratch& places) {
+  const RowView row = row_at(words);
+  const std::size_t count = row.keys.size();
+  places.make_room(count);
+  const Words w;
+  const hn::Rebind<Key, Words> k;
+  const auto some = [&](const Key* keys, std::uint64_t* out) HWY_ATTR {
+    const auto all = hn::LoadU(k, keys);
+    const auto hot = hn::PromoteTo(w, hn::ShiftRight<31>(all));
+    const auto number = hn::PromoteTo(w, hn::AndNot(hn::Set(k, kHotBit), all));
+    const auto to_place = hn::And(hn::Sub(hn::Zero(w), hot), hn::Set(w, table.to_hot()));
+    const auto first = hn::Add(hn::Set(w, table.first()), to_place);
+    hn::Store(hn::Add(first, hn::ShiftLeft<3>(number)), w, out);
+  };
+  static_assert(sizeof(TableRow) == 8);
+  std::uint64_t* out = places.words();
+  std::size_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) some(row.keys.data() + i, out + i);
+  if (i < count) {
+    Key last[kLanes] = {};
+    for (std::size_t j = 0; i + j < count; ++j) last[j] = row.keys[i + j];
+    some(last, out + i);
+  }
+  return count;
 }
 
 template <int kWrite>
-HWY_INLINE void prefetch_keys(const std::uint32_t* words, const TableView& table) {
-  const RowView row = row_at(words);
-  for (const Key key : row.keys) __builtin_prefetch(table.row(key), kWrite);
+HWY_INLINE void prefetch_keys(const std::uint32_t* words, const TableView& table, Scratch& places) {
+  prefetch<kWrite>(places, 0, find_places(words, table, places));
 }
 
 struct Constants {
@@ -99,40 +145,49 @@ inline float weight(TableRow row, const RowRule& rule) {
 // what it has just written reaches a single load at once, but a vector only from the cache. By the
 // time that the slope of the loss is known, vectors can read what is put side by side here.
 template <OptimizerKind kKind>
-inline float gather(const RowView& row, const RowRule& rule, const TableView& table,
-                    const Gathered& all) {
-  const auto take = [&](std::size_t i, float value) HWY_ATTR {
-    const TableRow at = load(table.row(row.keys[i]));
-    all.rows[i] = std::bit_cast<std::uint64_t>(at);
-    all.values[i] = value;
-    return weight<kKind>(at, rule) * value;
+inline float gather(const RowView& row, const RowRule& rule, const std::uint64_t* places,
+                    Scratch& all) {
+  std::uint64_t* rows = all.words();
+  const auto take = [&](std::size_t i) HWY_ATTR {
+    const TableRow at = load(row_at_place(places[i]));
+    rows[i] = std::bit_cast<std::uint64_t>(at);
+    return weight<kKind>(at, rule);
   };
-  float sums[4] = {};  // so that additions need not wait for each other
+  const std::size_t values = row.values.size();
+  const std::size_t keys = row.keys.size();
+  float a = 0, b = 0, c = 0, d = 0;  // additions need not wait for each other
   std::size_t i = 0;
-  for (; i < row.values.size(); ++i) sums[0] += take(i, row.values[i]);
-  for (; i + 4 <= all.count; i += 4) {
-    sums[0] += take(i, 1);
-    sums[1] += take(i + 1, 1);
-    sums[2] += take(i + 2, 1);
-    sums[3] += take(i + 3, 1);
+  for (; i + 4 <= values; i += 4) {
+    a += take(i) * row.values[i];
+    b += take(i + 1) * row.values[i + 1];
+    c += take(i + 2) * row.values[i + 2];
+    d += take(i + 3) * row.values[i + 3];
   }
-  for (; i < all.count; ++i) sums[0] += take(i, 1);
-  for (; i < all.padded; ++i) all.values[i] = 0;
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  for (; i < values; ++i) a += take(i) * row.values[i];
+  for (; i + 4 <= keys; i += 4) {
+    a += take(i);
+    b += take(i + 1);
+    c += take(i + 2);
+    d += take(i + 3);
+  }
+  for (; i < keys; ++i) a += take(i);
+  return (a + b) + (c + d);
 }
 
-// Fills `rows` with what each becomes.
+// Updates the gathered rows in place. What is behind the last one is padding, which nobody reads.
 template <OptimizerKind kKind>
-inline void changes(const Gathered& all, float slope, const RowRule& rule, const Constants& c) {
+inline void change(Scratch& all, float slope, const RowRule& rule, const Constants& c) {
   const Floats f;
   const Vec slopes = hn::Set(f, slope);
-  for (std::size_t i = 0; i < all.padded; i += kLanes) {
+  std::uint64_t* rows = all.words();
+  const float* values = all.floats();
+  for (std::size_t i = 0; i < all.padded(); i += kLanes) {
     const hn::RebindToUnsigned<Floats> bits;
-    const auto row = hn::Load(Words(), all.rows + i);
+    const auto row = hn::Load(Words(), rows + i);
     const Vec a = hn::BitCast(f, hn::TruncateTo(bits, row));
     const Vec b = hn::BitCast(f, hn::TruncateTo(bits, hn::ShiftRight<32>(row)));
     const Vec w = weights<kKind>(a, b, c);
-    Vec g = hn::Mul(slopes, hn::Load(f, all.values + i));
+    Vec g = hn::Mul(slopes, hn::Load(f, values + i));
     Vec by_a, by_b;
     if constexpr (kKind == OptimizerKind::kFtrl) {
       by_b = hn::Mul(g, g);
@@ -155,41 +210,57 @@ inline void changes(const Gathered& all, float slope, const RowRule& rule, const
     }
     const auto new_a = hn::PromoteTo(Words(), hn::BitCast(bits, hn::Add(a, by_a)));
     const auto new_b = hn::PromoteTo(Words(), hn::BitCast(bits, hn::Add(b, by_b)));
-    hn::Store(hn::Or(new_a, hn::ShiftLeft<32>(new_b)), Words(), all.rows + i);
+    hn::Store(hn::Or(new_a, hn::ShiftLeft<32>(new_b)), Words(), rows + i);
   }
 }
 
 template <OptimizerKind kKind>
 Loss learn(const RowRule& rule, RowPointers rows, const TableView& table) {
-  thread_local GatherScratch scratch;
+  thread_local Workspace space;
   const Constants c = constants_of(rule);
-  Loss loss;
+  ScoreLoss loss(rule.loss);
   for (std::size_t i = 0; i < std::min(kKeysAhead, rows.size()); ++i) {
-    prefetch_keys<1>(rows[i], table);
+    prefetch_keys<1>(rows[i], table, space.places_of(i));
   }
+  Scratch& all = space.gathered;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i + kRowsAhead < rows.size()) prefetch_row(rows[i + kRowsAhead]);
-    if (i + kKeysAhead < rows.size()) prefetch_keys<1>(rows[i + kKeysAhead], table);
+    const std::size_t ahead = i + kKeysAhead;
+    Scratch& next = space.places_of(ahead);
+    std::size_t asked = 0;
+    if (ahead < rows.size()) asked = find_places(rows[ahead], table, next);
+    prefetch<1>(next, 0, asked / 4);
     const RowView row = row_at(rows[i]);
-    const Gathered all = scratch.of(row.keys.size());
-    const float score = gather<kKind>(row, rule, table, all);
-    count_loss(rule.loss, score, row.label, loss);
-    changes<kKind>(all, slope_of(rule.loss, score, row.label), rule, c);
-    for (std::size_t k = 0; k < all.count; ++k) {
-      store(table.row(row.keys[k]), std::bit_cast<TableRow>(all.rows[k]));
+    const std::uint64_t* places = space.places_of(i).words();
+    all.make_room(row.keys.size());
+    std::ranges::copy(row.values, all.floats());
+    const float score = gather<kKind>(row, rule, places, all);
+    prefetch<1>(next, asked / 4, asked / 2);
+    const float slope = loss.add(score, row.label);
+    prefetch<1>(next, asked / 2, 3 * asked / 4);
+    change<kKind>(all, slope, rule, c);
+    prefetch<1>(next, 3 * asked / 4, asked);
+    std::fill_n(all.floats(), row.values.size(), 1.0F);
+    for (std::size_t k = 0; k < row.keys.size(); ++k) {
+      store(row_at_place(places[k]), std::bit_cast<TableRow>(all.words()[k]));
     }
   }
-  return loss;
+  return loss.loss();
 }
 
 template <OptimizerKind kKind>
 void score(const RowRule& rule, RowPointers rows, const TableView& table, float* scores) {
-  thread_local GatherScratch scratch;
+  thread_local Workspace space;
+  for (std::size_t i = 0; i < std::min(kKeysAhead, rows.size()); ++i) {
+    prefetch_keys<0>(rows[i], table, space.places_of(i));
+  }
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (i + kRowsAhead < rows.size()) prefetch_row(rows[i + kRowsAhead]);
-    if (i + kKeysAhead < rows.size()) prefetch_keys<0>(rows[i + kKeysAhead], table);
+    const std::size_t ahead = i + kKeysAhead;
+    if (ahead < rows.size()) prefetch_keys<0>(rows[ahead], table, space.places_of(ahead));
     const RowView row = row_at(rows[i]);
-    scores[i] = gather<kKind>(row, rule, table, scratch.of(row.keys.size()));
+    space.gathered.make_room(row.keys.size());
+    scores[i] = gather<kKind>(row, rule, space.places_of(i).words(), space.gathered);
   }
 }
 

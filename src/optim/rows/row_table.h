@@ -55,6 +55,10 @@ class TableView {
     const std::uintptr_t at = sizeof(TableRow) * std::uintptr_t{key & ~kHotBit};
     return reinterpret_cast<TableRow*>(rows_ + to_place + at);  // NOLINT(*-no-int-to-ptr)
   }
+  // The same for several keys at once: the first row's place, and how far behind it the hot ones
+  // are.
+  std::uintptr_t first() const { return rows_; }
+  std::uintptr_t to_hot() const { return to_hot_; }
 
  private:
   std::uintptr_t rows_;

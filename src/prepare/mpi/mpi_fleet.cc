@@ -122,7 +122,7 @@ class MpiFleet : public Fleet {
     return open_mpi_tables(file);
   }
 
-  void abandon(const std::string& reason, ExitCode code) override { abort_fleet(reason, code); }
+  void abandon(const Error& reason) override { abort_fleet(reason); }
 
  private:
   void swap_pieces(std::size_t to, const std::vector<FilePiece>& pieces, std::size_t from,
@@ -160,11 +160,11 @@ std::unique_ptr<Fleet> make_mpi_fleet() {
   return std::make_unique<MpiFleet>();
 }
 
-void abort_fleet(const std::string& reason, ExitCode code) {
+void abort_fleet(const Error& reason) {
   fmt::print(stderr, "paceline: process {} of {} on {}: {}\n", rank_of_process() + 1,
-             count_of_processes(), host_name(), reason);
+             count_of_processes(), host_name(), reason.what());
   std::fflush(nullptr);
-  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(code));
+  MPI_Abort(MPI_COMM_WORLD, static_cast<int>(reason.code()));
   std::abort();
 }
 

@@ -75,9 +75,8 @@ class MpiTables : public SharedTables {
     const int error = errno;  // which parallel HDF5 does not always leave
     std::error_code ignored;
     std::filesystem::remove(path_, ignored);
-    abort_fleet(fmt::format("cannot write {}: {}", path_.string(),
-                            error == 0 ? "is its disk full?" : errno_text(error)),
-                ExitCode::kData);
+    abort_fleet(DataError("cannot write {}: {}", path_.string(),
+                          error == 0 ? "is its disk full?" : errno_text(error)));
   }
 
   std::filesystem::path path_;

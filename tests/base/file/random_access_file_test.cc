@@ -15,7 +15,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::string read_at(const RandomAccessFile& file, std::uint64_t offset, std::size_t length) {
+std::string text_at(const RandomAccessFile& file, std::uint64_t offset, std::size_t length) {
   std::string text(length, '\0');
   file.read(offset, std::as_writable_bytes(std::span(text)));
   return text;
@@ -26,16 +26,16 @@ TEST(RandomAccessFile, ReadsAtAnyOffset) {
   write_bytes(dir / "file", "0123456789");
   const RandomAccessFile file(dir / "file");
   EXPECT_EQ(file.size(), 10u);
-  EXPECT_EQ(read_at(file, 7, 3), "789");
-  EXPECT_EQ(read_at(file, 0, 4), "0123");
-  EXPECT_EQ(read_at(file, 10, 0), "");
+  EXPECT_EQ(text_at(file, 7, 3), "789");
+  EXPECT_EQ(text_at(file, 0, 4), "0123");
+  EXPECT_EQ(text_at(file, 10, 0), "");
 }
 
 TEST(RandomAccessFile, SaysWhereAFileEndsThatIsTooShort) {
   const TempDir dir;
   write_bytes(dir / "file", "0123456789");
   const RandomAccessFile file(dir / "file");
-  EXPECT_THAT(data_error_of([&] { read_at(file, 8, 3); }),
+  EXPECT_THAT(data_error_of([&] { text_at(file, 8, 3); }),
               AllOf(HasSubstr((dir / "file").string()), HasSubstr("ends after 10 bytes")));
 }
 

@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "base/file/file.h"
-#include "cli/command_line.h"
+#include "cli/commands/command_line.h"
 #include "config/recipe.h"
 #include "config/testing.h"
 #include "session/failure.h"

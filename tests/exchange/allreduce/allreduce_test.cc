@@ -113,9 +113,8 @@ struct Hooks {
 void work(AllReduceOptions options, std::uint32_t rank, const Hooks& hooks, RingNotes& notes,
           Worker& me) {
   const auto size = static_cast<std::uint32_t>(options.assignment.entries.size());
-  Ring ring({rank, size, "127.0.0.1", std::chrono::seconds(20), "worker" + std::to_string(rank),
-             hooks.wire},
-            notes);
+  Ring ring({rank, size, "127.0.0.1", "worker" + std::to_string(rank), hooks.wire});
+  ring.connect(notes);
   options.incarnation = rank;
   options.multiply = [&](const Matrix& matrix, const Factors& factors, std::span<float> gradient) {
     hooks.product(rank);
@@ -232,7 +231,7 @@ TEST(AllReduceTest, AMemberThatLeavesEndsTheOthers) {
 // before the share is finished must not matter.
 TEST(AllReduceTest, AShareThatIsCutShortMayBeFinished) {
   SharedNotes notes;
-  Ring ring({0, 1, "127.0.0.1", std::chrono::seconds(20), "worker0", WireFormat::kFloat}, notes);
+  Ring ring({0, 1, "127.0.0.1", "worker0", WireFormat::kFloat});
   std::promise<void> reports, may_go_on;
   AllReduce exchange(options_for({1}), schedule(), ring, Buffer::floats(kGradientFloats),
                      Buffer::floats(2 * kGradientFloats), [&](std::uint64_t, const Loss&, bool) {
@@ -243,12 +242,43 @@ TEST(AllReduceTest, AShareThatIsCutShortMayBeFinished) {
   reports.get_future().wait();
   const Share share = *exchange.next();
   exchange.await({0, kGradientFloats});
-  exchange.abort("the run is stopped");
+  exchange.abort(CommError("the run is stopped"));
   announce(exchange, {0, kGradientFloats});
   may_go_on.set_value();
   exchange.halt();
   exchange.finish({1, 1, kRingGrid.positions(share).size(), 0}, nullptr);
   EXPECT_EQ(exchange.version(), 1U);
+}
+
+// Callers tell a run that was interrupted from one that has lost a worker by the exit code.
+TEST(AllReduceTest, WhatItIsAbortedWithIsThrownToWhoWaits) {
+  SharedNotes notes;
+  Ring ring({0, 1, "127.0.0.1", "worker0", WireFormat::kFloat});
+  std::promise<void> reports, may_go_on;
+  AllReduce exchange(options_for({1}), schedule(), ring, Buffer::floats(kGradientFloats),
+                     Buffer::floats(2 * kGradientFloats), [&](std::uint64_t, const Loss&, bool) {
+                       reports.set_value();
+                       may_go_on.get_future().wait();
+                     });
+  compute(exchange, *exchange.next());
+  reports.get_future().wait();
+  const Share share = *exchange.next();
+  Error reason(Error("somebody asked"), "interrupted", ExitCode::kInterrupted);
+  reason.set_about("worker0");
+  exchange.abort(reason);
+  exchange.abort(CommError("the run is stopped"));  // the first counts
+  may_go_on.set_value();
+  exchange.halt();
+  exchange.finish({1, 1, kRingGrid.positions(share).size(), 0}, nullptr);
+  try {
+    exchange.await({0, kGradientFloats});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "interrupted: somebody asked");
+    EXPECT_EQ(error.code(), ExitCode::kInterrupted);
+    EXPECT_EQ(error.reasons().front().about, "worker0");
+    EXPECT_EQ(error.reasons().size(), 2U);
+  }
 }
 
 // The front of the parameters is a step ahead when the rest of that step fails.
@@ -286,7 +316,7 @@ TEST(AllReduceTest, AStepThatFailsLeavesTheParametersOfTheOneBefore) {
 // Whoever looks from outside can tell which of the threads hangs.
 TEST(AllReduceTest, CarriersSayWhatTheyAreDoing) {
   SharedNotes notes;
-  Ring ring({0, 1, "127.0.0.1", std::chrono::seconds(20), "worker0", WireFormat::kFloat}, notes);
+  Ring ring({0, 1, "127.0.0.1", "worker0", WireFormat::kFloat});
   AllReduceOptions options = options_for({1});
   options.factored = {kMatrix};
   std::promise<void> begun, may_end;

@@ -18,9 +18,10 @@ class SharedNotes final : public RingNotes {
     notes_[key] = note;
     changed_.notify_all();
   }
-  std::string find(const std::string& key, TimePoint deadline) override {
+  std::string find(const std::string& key) override {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_until(lock, deadline, [&] { return notes_.contains(key); })) {
+    const TimePoint limit = Clock::now() + std::chrono::seconds(20);
+    if (!changed_.wait_until(lock, limit, [&] { return notes_.contains(key); })) {
       throw CommError("no note {}", key);
     }
     return notes_[key];

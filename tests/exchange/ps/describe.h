@@ -111,7 +111,7 @@ inline std::string describe(const WorkerAction& action) {
             return fmt::format("push {} step {} tiles {}-{} of assignment {} from version {}{}",
                                a.message.chunk(), a.message.step(), a.message.tiles().begin(),
                                a.message.tiles().end(), a.assignment_epoch, a.base_version,
-                               a.message.idle() ? ", then idle" : "");
+                               a.message.last_lease() ? ", then idle" : "");
           },
           [](const WordForChief& a) { return "chief <- " + describe_any(a.message); },
           [](const TakeAside& a) {

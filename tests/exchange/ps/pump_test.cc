@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
+#include <optional>
 #include <stdexcept>
 
 namespace paceline {
@@ -10,8 +12,8 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(30);
 
-void never(const std::string& reason) {
-  ADD_FAILURE() << reason;
+void never(const Error& reason) {
+  ADD_FAILURE() << reason.what();
 }
 
 TEST(Pump, RunsTheLoopWhileItsOwnerDoesNot) {
@@ -55,16 +57,33 @@ TEST(Pump, WithoutAThreadTheLoopIsTheOwners) {
   EXPECT_TRUE(loop.run_until([&] { return ran; }, Clock::now() + kPatience));
 }
 
-TEST(Pump, TellsWhatAHandlerThrew) {
+// What a pump tells when this throws in its thread.
+std::optional<Error> failure_of_pump(const std::function<void()>& handler) {
   Loop loop(Duration::zero());
-  std::promise<std::string> told;
-  Pump pump(loop, [&](const std::string& reason) { told.set_value(reason); });
+  std::promise<Error> told;
+  Pump pump(loop, [&](const Error& reason) { told.set_value(reason); });
   pump.start();
-  loop.post([] { throw std::runtime_error("broken"); });
+  loop.post(handler);
   auto reason = told.get_future();
-  ASSERT_EQ(reason.wait_for(kPatience), std::future_status::ready);
-  EXPECT_EQ(reason.get(), "broken");
+  if (reason.wait_for(kPatience) != std::future_status::ready) return std::nullopt;
   const Pump::Hold hold(pump);  // it can still be taken
+  return reason.get();
+}
+
+TEST(Pump, TellsWhatAHandlerThrew) {
+  const std::optional<Error> told = failure_of_pump([] { throw std::runtime_error("broken"); });
+  ASSERT_TRUE(told);
+  EXPECT_STREQ(told->what(), "unexpected: broken");
+  EXPECT_EQ(told->code(), ExitCode::kInternal);
+}
+
+TEST(Pump, TellsWhatLedToTheErrorOfAHandler) {
+  const std::optional<Error> told =
+      failure_of_pump([] { throw DataError(Error("the disk is full"), "cannot write x"); });
+  ASSERT_TRUE(told);
+  EXPECT_EQ(told->code(), ExitCode::kData);
+  ASSERT_EQ(told->reasons().size(), 2U);
+  EXPECT_EQ(told->reasons()[1].sentence, "the disk is full");
 }
 
 // Waits until the pump's thread has come round; it is asked for that by everyone who looks.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "base/temp_dir.h"
 #include "exchange/ps/row_reader.h"
@@ -119,6 +120,23 @@ class RowCluster {
       return std::ranges::all_of(shards_, [](const auto* s) { return s->version() == kSteps; });
     };
     ASSERT_TRUE(loop_.run_until(done, Clock::now() + kSoon));
+  }
+
+  // What a worker gets that waits for its first rows when it is aborted.
+  Error abort(const Error& reason) {
+    RowClient& client = *clients_.front();
+    const Share share = client.next().value();
+    const Batch batch = batch_of(share);
+    client.expect(share, batch);
+    client.begin(batch.weight);
+    client.abort(reason);
+    client.abort(CommError("the chief is gone"));  // the first counts
+    try {
+      client.await({0, batch.touched.size()});
+    } catch (const Error& error) {
+      return error;
+    }
+    return Error("nothing was thrown");
   }
 
   std::vector<float> table(std::uint64_t version) {
@@ -288,6 +306,18 @@ TEST_P(RowClients, HaveTheSameBitsHoweverWorkIsDealt) {
   ASSERT_NO_FATAL_FAILURE(many.train());
   EXPECT_EQ(one.table(kSteps), many.table(kSteps));
   EXPECT_LT(difference(one.table(kSteps), plain_tables().back()), 1e-5);
+}
+
+// Callers tell a worker that was interrupted from one that has lost a server by the exit code.
+TEST(RowClientTest, WhatItIsAbortedWithIsThrownToWhoWaits) {
+  RowCluster cluster({1, 1});
+  Error reason(Error("somebody asked"), "interrupted", ExitCode::kInterrupted);
+  reason.set_about("worker1");
+  const Error thrown = cluster.abort(reason);
+  EXPECT_STREQ(thrown.what(), "interrupted: somebody asked");
+  EXPECT_EQ(thrown.code(), ExitCode::kInterrupted);
+  EXPECT_EQ(thrown.reasons().front().about, "worker1");
+  EXPECT_EQ(thrown.reasons().size(), 2U);
 }
 
 // A worker that is alone and does not read ahead sees all that it has pushed.

@@ -52,9 +52,9 @@ struct ScriptedServer {
 
   // Async.
   Lines push_lease(std::uint32_t worker, std::uint32_t chunk, std::uint64_t step,
-                   bool idle = false) {
+                   bool last_lease = false) {
     wire::Push push = push_of(chunk, step, {0, 4});
-    push.set_idle(idle);
+    push.set_last_lease(last_lease);
     push.set_clock(++clocks[{worker, chunk}]);
     return lines(core.push({worker, worker, 0, 0}, push));
   }

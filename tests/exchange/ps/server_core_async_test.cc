@@ -47,7 +47,7 @@ TEST(AsyncServer, KnowsWhatAContributorHolds) {
   push.set_step(3);
   EXPECT_THAT(held_by_receivers(server.core.push({2, 2, 0, 0}, push)), ElementsAre("2: 0", "1: 0"));
   wire::Push last = server.push_of(0, 4, {0, 4});
-  last.set_idle(true);
+  last.set_last_lease(true);
   EXPECT_THAT(held_by_receivers(server.core.push({2, 2, 0, 2}, last)), ElementsAre("2: 2"));
   EXPECT_THAT(held_by_receivers(server.core.pull(2, 2, pull)), ElementsAre("2: ?"));
 }

@@ -69,7 +69,7 @@ TEST(SyncServer, RefusesWhatIsNotOfTheOpenStep) {
       lines(server.core.push(computed_from_version_0, ScriptedServer::push_of(0, 1, {0, 1}))),
       ElementsAre("1 <- BASE 0 step 1"));
   server.push(1, 0, 1, {0, 1}, 7);
-  EXPECT_THAT(server.push(2, 0, 1, {1, 2}, 6), ElementsAre("2 <- STALE_PLAN 0 step 1"));
+  EXPECT_THAT(server.push(2, 0, 1, {1, 2}, 6), ElementsAre("2 <- STALE_ASSIGNMENT 0 step 1"));
   EXPECT_THAT(server.push(2, 0, 1, {1, 2}, 7), ElementsAre("add to 0"));
 }
 

@@ -49,12 +49,12 @@ TEST(Shard, KeepsTheVersionBeforeAStepThatIsNotFinite) {
 
 // The rows of an embedding that a batch does not touch have no gradient: they do not change.
 TEST(Shard, KnowsTheBlocksThatHaveChanged) {
-  constexpr std::size_t kFloats = 8 * kBlockFloats;
+  constexpr std::size_t kEightBlocks = 8 * kBlockFloats;
   ShardOptions options;
-  options.groups = {{{0, kFloats}, 1, 1}};
+  options.groups = {{{0, kEightBlocks}, 1, 1}};
   options.grid = {4, 4, 1};
-  Shard shard(ChunkMap(kFloats, 1), 0, options, Schedule({.rate = 1}, 4, 4, 1));
-  shard.load(0, 7, std::vector<float>(kFloats, 1), {});
+  Shard shard(ChunkMap(kEightBlocks, 1), 0, options, Schedule({.rate = 1}, 4, 4, 1));
+  shard.load(0, 7, std::vector<float>(kEightBlocks, 1), {});
   const auto step = [&](std::uint64_t version, std::initializer_list<std::size_t> touched) {
     const Gradient gradient = shard.landing(1, {}, {0, 4});
     std::ranges::fill(gradient.values->as_floats(), 0.0F);

@@ -130,7 +130,7 @@ TEST(AsyncWorker, DoesNotIdleWhenALeaseComesInTime) {
   worker.needs(1);
   worker.params(1, 17);
   worker.lease({9, 10});
-  EXPECT_FALSE(std::get<SendPush>(worker.core.push(1, {}).front()).message.idle());
+  EXPECT_FALSE(std::get<SendPush>(worker.core.push(1, {}).front()).message.last_lease());
 }
 
 TEST(RowWorker, PushesWithoutWaitingForAnswersAndCommitsInOrder) {

@@ -178,8 +178,8 @@ TEST(SyncWorker, CannotGoOnWhenItIsRefused) {
     return "no CommError";
   };
   EXPECT_THAT(message(wire::Refusal::FENCED), HasSubstr("declared dead"));
-  for (const auto reason : {wire::Refusal::STALE_PLAN, wire::Refusal::OVERLAP, wire::Refusal::BASE,
-                            wire::Refusal::FUTURE}) {
+  for (const auto reason : {wire::Refusal::STALE_ASSIGNMENT, wire::Refusal::OVERLAP,
+                            wire::Refusal::BASE, wire::Refusal::FUTURE}) {
     EXPECT_THAT(message(reason), AllOf(HasSubstr("step 7"), HasSubstr("chunk 1"),
                                        HasSubstr(wire::Refusal::Reason_Name(reason))));
   }

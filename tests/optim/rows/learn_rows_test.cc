@@ -49,8 +49,8 @@ class RowReference {
     return sum;
   }
   void learn(const RowView& row) {
-    const auto slope =
-        static_cast<double>(slope_of(rule_.loss, static_cast<float>(score(row)), row.label));
+    ScoreLoss loss(rule_.loss);
+    const auto slope = static_cast<double>(loss.add(static_cast<float>(score(row)), row.label));
     const std::vector<TableRow> before = rows_;
     for (std::size_t k = 0; k < row.keys.size(); ++k) {
       const TableRow old = before[row.keys[k]];
@@ -87,12 +87,12 @@ TEST_P(LearnRows, FollowsTheFormulas) {
   const auto all = pointers(rows);
   RowTable table(257);
   RowReference reference(GetParam());
-  Loss expected;
+  ScoreLoss scored(GetParam().loss);
   for (const std::uint32_t* row : all) {
-    count_loss(GetParam().loss, static_cast<float>(reference.score(row_at(row))), row_at(row).label,
-               expected);
+    scored.add(static_cast<float>(reference.score(row_at(row))), row_at(row).label);
     reference.learn(row_at(row));
   }
+  const Loss expected = scored.loss();
   const TableView view{table.rows().data(), nullptr};
   const Loss loss = learn_rows(GetParam(), all, view);
   EXPECT_NEAR(loss.mean(), expected.mean(), 1e-3 * expected.mean());

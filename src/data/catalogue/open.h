@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "data/catalogue/options.h"
+#include "data/catalogue/registry.h"
 #include "data/dataset.h"
-#include "data/options.h"
-#include "data/registry.h"
 #include "data/sparse/read_rows.h"
 
 namespace paceline {

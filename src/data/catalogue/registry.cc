@@ -1,4 +1,4 @@
-#include "data/registry.h"
+#include "data/catalogue/registry.h"
 
 #include <algorithm>
 

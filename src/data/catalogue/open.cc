@@ -1,4 +1,4 @@
-#include "data/open.h"
+#include "data/catalogue/open.h"
 
 #include <algorithm>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "cli/main.h"
+#include "cli/commands/main.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -12,7 +12,7 @@
 
 #include "base/denormals.h"
 #include "base/error.h"
-#include "cli/command_line.h"
+#include "cli/commands/command_line.h"
 
 namespace paceline {
 namespace {

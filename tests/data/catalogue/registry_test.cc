@@ -1,4 +1,4 @@
-#include "data/registry.h"
+#include "data/catalogue/registry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsSupersetOf;
 
-DataOptions named(const std::string& name) {
+DataOptions set_named(const std::string& name) {
   DataOptions options;
   options.name = name;
   return options;
@@ -33,13 +33,13 @@ TEST(DatasetRegistry, SaysWhatTheUsersOwnFilesAre) {
 }
 
 TEST(DatasetRegistry, KnowsWhatAnExampleIs) {
-  EXPECT_TRUE(is_text(named("imdb")));
-  EXPECT_TRUE(is_text(named("sentences")));
-  EXPECT_EQ(text_kind(named("sentences")), TextKind::kSentences);
-  EXPECT_EQ(text_kind(named("reviews")), TextKind::kReviews);
-  EXPECT_TRUE(is_rows(named("rows")));
-  EXPECT_TRUE(is_image_folder(named("images")));
-  EXPECT_FALSE(is_text(named("mnist")));
+  EXPECT_TRUE(is_text(set_named("imdb")));
+  EXPECT_TRUE(is_text(set_named("sentences")));
+  EXPECT_EQ(text_kind(set_named("sentences")), TextKind::kSentences);
+  EXPECT_EQ(text_kind(set_named("reviews")), TextKind::kReviews);
+  EXPECT_TRUE(is_rows(set_named("rows")));
+  EXPECT_TRUE(is_image_folder(set_named("images")));
+  EXPECT_FALSE(is_text(set_named("mnist")));
 }
 
 TEST(DatasetRegistry, SuggestsANameThatIsMeant) {

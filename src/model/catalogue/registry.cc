@@ -1,4 +1,4 @@
-#include "model/registry.h"
+#include "model/catalogue/registry.h"
 
 #include <algorithm>
 #include <array>

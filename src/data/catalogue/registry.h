@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/catalogue/options.h"
 #include "data/dataset.h"
-#include "data/options.h"
 
 namespace paceline {
 
