@@ -1,5 +1,7 @@
 #include "base/threads.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <memory>
 #include <system_error>
@@ -8,6 +10,10 @@
 #include "base/error.h"
 
 namespace paceline {
+
+void name_this_thread(const char* name) {
+  ::pthread_setname_np(::pthread_self(), name);
+}
 
 Threads::~Threads() {
   for (std::thread& thread : threads_) thread.join();

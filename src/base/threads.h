@@ -11,6 +11,10 @@
 
 namespace paceline {
 
+// As `top -H` and debuggers show it; at most 15 letters. Not for the main thread, whose name is the
+// program's.
+void name_this_thread(const char* name);
+
 class Threads {
  public:
   Threads() = default;

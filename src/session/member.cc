@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/signals.h"
+#include "base/threads.h"
 #include "session/failure.h"
 #include "session/message.h"
 
@@ -55,6 +56,7 @@ Member::Member(const ChiefLineOptions& options, Events events) : loop_(Duration:
   line.beat = std::move(events.beat);
   line_ = std::make_unique<ChiefLine>(loop_, options, std::move(line));
   thread_ = std::thread([this] {
+    name_this_thread("chief line");
     line_->start();
     loop_.run();
   });

@@ -104,18 +104,46 @@ std::uint16_t free_port() {
   return take_port().port;
 }
 
-HeldThread::HeldThread(pid_t thread) : thread_(thread) {
+// How often the thread that talks with the chief has gone to sleep.
+static long turns_of_line(pid_t process) {
+  for (const auto& thread : fs::directory_iterator(fmt::format("/proc/{}/task", process))) {
+    std::ifstream status(thread.path() / "status");
+    bool is_line = false;
+    for (std::string line; std::getline(status, line);) {
+      if (line == "Name:\tchief line") is_line = true;
+      const std::string_view turns = "voluntary_ctxt_switches:";
+      if (is_line && line.starts_with(turns)) return std::stol(line.substr(turns.size()));
+    }
+  }
+  return 0;
+}
+
+HeldThread::HeldThread(pid_t process) : thread_(process) {
+  for (int tries = 0; tries < 20; ++tries) {
+    hold();
+    const long turns = turns_of_line(process);
+    if (eventually(2, [&] { return turns_of_line(process) > turns + 2; })) return;
+    let_go();
+  }
+  ADD_FAILURE() << "process " << process << " does not beat while its main thread is held";
+}
+
+void HeldThread::hold() {
   int status = 0;
-  if (::ptrace(PTRACE_SEIZE, thread, nullptr, nullptr) != 0 ||
-      ::ptrace(PTRACE_INTERRUPT, thread, nullptr, nullptr) != 0 ||
-      ::waitpid(thread, &status, __WALL) != thread || !WIFSTOPPED(status)) {
-    ADD_FAILURE() << "cannot hold thread " << thread;
+  if (::ptrace(PTRACE_SEIZE, thread_, nullptr, nullptr) != 0 ||
+      ::ptrace(PTRACE_INTERRUPT, thread_, nullptr, nullptr) != 0 ||
+      ::waitpid(thread_, &status, __WALL) != thread_ || !WIFSTOPPED(status)) {
+    ADD_FAILURE() << "cannot hold thread " << thread_;
   }
 }
 
-HeldThread::~HeldThread() {
+void HeldThread::let_go() {
   // One that was killed meanwhile must be taken note of, or its parent would not hear of it.
   if (::ptrace(PTRACE_DETACH, thread_, nullptr, nullptr) != 0) ::waitpid(thread_, nullptr, __WALL);
+}
+
+HeldThread::~HeldThread() {
+  let_go();
 }
 
 // One letter, as in the manual page of proc; empty: there is no such process.

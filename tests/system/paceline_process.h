@@ -52,17 +52,21 @@ struct Taken {
 };
 Taken take_port();
 
-// While it lives, one thread of a process that the test has started stands still; the others go on.
-// The first thread has the number of its process.
+// While it lives, the main thread of a role that the test has started stands still; the others go
+// on. Where it happens to stop with a lock in its hands that the others need, such as malloc's, it
+// is let go and stopped again a little later.
 class HeldThread {
  public:
-  explicit HeldThread(pid_t thread);
+  explicit HeldThread(pid_t process);
   ~HeldThread();
   HeldThread(const HeldThread&) = delete;
   HeldThread& operator=(const HeldThread&) = delete;
 
  private:
-  pid_t thread_;
+  void hold();
+  void let_go();
+
+  pid_t thread_;  // it has the number of its process
 };
 
 bool alive(pid_t pid);
