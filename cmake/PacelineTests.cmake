@@ -40,7 +40,7 @@ set(root_suites "*AsRoot.*:*AsRoot/*")
 #
 # Under a sanitizer starting a program takes longer than most TESTs do. There a program is SHARDS
 # tests to ctest (1 unless told), each of them a part of its TESTs. Programs with CLUSTERS start
-# processes that wait for each other, so each TEST has two cores to itself. The TESTs of a suite in
+# processes that wait for each other, so each TEST counts as two. The TESTs of a suite in
 # TOGETHER share what takes long to set up, and are one test to ctest. Programs with suites that
 # need root are AS_ROOT. What has ONE_THREAD is nothing for the thread sanitizer.
 function(paceline_tests name)

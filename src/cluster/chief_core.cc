@@ -221,6 +221,11 @@ const ChiefCore::Actions& ChiefCore::complete(std::uint32_t server,
   versions_[server] = complete.version();
   watermark_ = complete.version();
   for (const auto& [other, version] : versions_) watermark_ = std::min(watermark_, version);
+  if (heir_ != 0 && !stopping_ && complete.version() < options_.last_version) {
+    end_early(CommError("{} holds version {}: the last step is lost", members_.at(server).name,
+                        complete.version()));
+    return actions_;
+  }
   // Of a ring whoever keeps versions; what one pins again in another's place was told before.
   const bool again = complete.pinned() && complete.version() <= told_epoch_;
   if (options_.elastic ? members_.at(server).rank == 0 : !again) {

@@ -174,7 +174,8 @@ class ChiefCore {
   void begin(ClusterMember& member, std::uint64_t version, wire::Assignment assignment);
   void lost_worker(std::uint32_t worker, const Error& lost);
   void lost_server(Error lost);
-  void ask_to_keep();
+  void ask_to_keep(const Error& lost);
+  std::vector<std::uint32_t> who_may_keep() const;
   void begin_with_heir(std::uint32_t keeper);
   void start_reassignment(std::set<std::uint32_t> dead);
   void finish_reassignment_if_ready();

@@ -23,6 +23,7 @@ const ChiefCore::Actions& ChiefCore::stop() {
 
 const ChiefCore::Actions& ChiefCore::fail(const Error& failure) {
   actions_.clear();
+  if (broken_ && failure_) failure_->add_remark(fmt::format(". Then: {}", failure.what()));
   end_early(failure);
   return actions_;
 }
@@ -48,6 +49,8 @@ wire::Stop ChiefCore::stop_message() const {
 void ChiefCore::stop_servers() {
   if (std::exchange(servers_told_, true)) return;
   send_all(Role::kServer, stop_message());
+  // In a ring that nobody is left of, nobody would answer.
+  if (live(Role::kServer).empty() && live(Role::kWorker).empty()) finish();
 }
 
 // Synchronous runs abandon the open step at once. Asynchronous ones let every worker
@@ -99,6 +102,9 @@ std::string ChiefCore::waited_for() const {
   for (const std::uint32_t server : live(Role::kServer)) {
     if (servers_told_ && !stopped_.contains(server)) names.push_back(members_.at(server).name);
   }
+  if (heir_ != 0 && members_.at(heir_).live && live(Role::kServer).empty()) {
+    names.push_back(members_.at(heir_).name);
+  }
   return names.empty() ? "the checkpoint" : join(names, ", ");
 }
 
@@ -107,6 +113,7 @@ const ChiefCore::Actions& ChiefCore::stopped(std::uint32_t server, const wire::S
   expect_server(server);
   expect_reached(stopped.version());
   for (const auto& steps : stopped.applied()) expect_steps(steps);
+  if (!servers_told_) throw FrameError("a server stops that nobody has asked to");
   if (finished_ || saving_) return actions_;
   stopped_[server] = stopped;
   if (stopped_.size() < options_.servers) return actions_;

@@ -1,7 +1,9 @@
 // What ChiefCore does when a member is lost.
+#include <algorithm>
 #include <utility>
 
 #include "cluster/chief_core.h"
+#include "session/identity.h"
 
 namespace paceline {
 namespace {
@@ -42,7 +44,7 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const Error
   } else if (member.role == Role::kWorker) {
     stop_servers_if_quiet();
   }
-  if (incarnation == heir_ && live(Role::kServer).empty()) ask_to_keep();
+  if (incarnation == heir_ && live(Role::kServer).empty()) ask_to_keep(lost);
   return actions_;
 }
 
@@ -74,20 +76,37 @@ void ChiefCore::lost_server(Error lost) {
     if (!epoch.evaluated) actions_.push_back(EpochUntested{epoch.number, version});
   }
   std::erase_if(epochs_, [&](const auto& entry) { return entry.first != options_.last_version; });
-  if (!all_steps_done()) break_ring(lost);
-  ask_to_keep();
+  if (all_steps_done()) {
+    send_all(Role::kWorker, stop_message());  // one may still wait for the last sum
+  } else {
+    break_ring(lost);
+  }
+  ask_to_keep(lost);
 }
 
-void ChiefCore::ask_to_keep() {
+void ChiefCore::ask_to_keep(const Error& lost) {
   if (finished_) return;
-  const auto survivors = live(Role::kWorker);
-  if (!survivors.empty()) {
-    heir_ = survivors.front();
+  const auto heirs = who_may_keep();
+  if (!heirs.empty()) {
+    heir_ = heirs.front();
     return send(heir_, wire::Keep());
   }
   if (last_saved_ == options_.last_version) return await_last_test();
-  failure_ = CommError("no worker is left that holds the parameters");
+  if (!failure_ || broken_)
+    failure_ = CommError(lost, "no worker is left that holds the parameters");
   finish();
+}
+
+// Not one whose keeper hangs: it cannot have another.
+std::vector<std::uint32_t> ChiefCore::who_may_keep() const {
+  auto workers = live(Role::kWorker);
+  std::erase_if(workers, [this](std::uint32_t worker) {
+    const std::string name = keeper_name(members_.at(worker).name);
+    return std::ranges::any_of(members_, [&](const auto& entry) {
+      return entry.second.role == Role::kServer && entry.second.name == name;
+    });
+  });
+  return workers;
 }
 
 // All is saved. Who tests the last version may have all of it already, and tells the result before

@@ -10,4 +10,8 @@ std::uint64_t run_id(const std::string& config_digest) {
   return id;
 }
 
+std::string keeper_name(const std::string& worker) {
+  return "keeper in " + worker;
+}
+
 }  // namespace paceline

@@ -18,6 +18,10 @@ struct Identity {
 // A run is known by the digest of its configuration, which names its run directory.
 std::uint64_t run_id(const std::string& config_digest);
 
+// Of a ring without servers: what the chief calls the thread of this worker's process that keeps
+// versions.
+std::string keeper_name(const std::string& worker);
+
 // The link to a server has ended. When that is because the server has, the chief's own line to it
 // ends just then: whoever catches this gives the chief the first word.
 class ServerLost : public CommError {

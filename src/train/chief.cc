@@ -336,11 +336,12 @@ void Chief::start_saver() {
           if (!failure->server_lost) return save_failed(version, failure->error);
           // That line of ours ends as well, and says better what has happened; and a ring goes on
           // with another keeper.
-          save_failure_ = loop_.after(kSameNews, [this, version, failure, from = saved_from_] {
+          const auto settle = [this, version, failure, from = saved_from_] {
             const auto servers = core_->servers();
             if (ended_ || servers.empty() || servers.front().name() != from) return;
             save_failed(version, failure->error);
-          });
+          };
+          save_failures_.push_back(loop_.after(kSameNews, settle));
         });
       });
 }
@@ -357,7 +358,7 @@ void Chief::end(const RunEnded& ended) {
   if (ended_) return;
   ended_ = ended;
   if (ended_->failure) ended_->failure->add_remark(silences());
-  record_.leaving("waiting for the other roles to leave");
+  record_.leaving("waiting for the other roles to leave", Hears::kYes);
   // A run that was not stopped hears everyone's last figures.
   const bool stopped = ended.interrupted || ended.failure;
   leave_ = loop_.after(stopped ? kGoodbyes : role_.config.member_timeout, [this] { loop_.stop(); });

@@ -77,7 +77,7 @@ class Chief {
   Loop::Token checks_;
   Loop::Token still_stopping_;
   Loop::Token leave_;
-  Loop::Token save_failure_;  // that waits for a better explanation
+  std::vector<Loop::Token> save_failures_;  // that wait for a better explanation
   std::optional<RunEnded> ended_;
   TimePoint opened_;  // to members
   ProgressWatch watch_;

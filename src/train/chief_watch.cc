@@ -111,13 +111,12 @@ std::string Chief::waits() const {
 void Chief::look_for_latecomers() {
   if (Clock::now() - opened_ < role_.config.start_timeout) return;
   // Servers of large models may still be setting them up; they are heard.
-  const std::uint64_t all = server_count(role_.config) + role_.config.workers + 1;
-  if (core_->members().size() >= all) return;
+  const std::string missing = missing_roles(role_.config, core_->members());
+  if (missing.empty()) return;
   carry_out(core_->fail(
-      CommError("after {} only {} of {} roles have registered; missing: {}. See their logs, or "
-                "raise --start-timeout",
-                format_duration(role_.config.start_timeout), core_->members().size(), all,
-                missing_roles(role_.config, core_->members()))));
+      CommError("after {} these roles have not registered: {}. See their logs, or raise "
+                "--start-timeout",
+                format_duration(role_.config.start_timeout), missing)));
 }
 
 // Members that have missed some heartbeats.

@@ -32,7 +32,10 @@ class EvaluatorRole {
         values_(Buffer::floats(by_rows_ ? 0 : workload_.chunks.floats())),
         loop_(Duration::zero()),
         member_(line_options(role, "evaluator"),
-                {[](wire::Type, std::string_view) { return false; },
+                {[this](wire::Type type, std::string_view) {
+                   heard(type);
+                   return false;
+                 },
                  [this] {
                    const std::lock_guard lock(mutex_);
                    auto beat = figures(counters());
@@ -51,11 +54,12 @@ class EvaluatorRole {
     activity_.adopt();
     try {
       for (ChiefWord word = member_.next(); word.type != wire::GOODBYE; word = member_.next()) {
-        if (word.type == wire::BEGIN) begin(word);
+        if (word.type == wire::BEGIN) begin_if_there(word);
         if (word.type == wire::EVALUATE) evaluate_if_kept(word);
       }
       member_.leave();
-    } catch (const Interrupted&) {
+    } catch (const Interrupted& interrupted) {
+      member_.leave(interrupted);
       throw;
     } catch (const DataError& error) {  // the test data are not fit for use
       member_.tell(stop_word(error));
@@ -73,11 +77,34 @@ class EvaluatorRole {
   }
 
  private:
+  // On the member's thread: whoever keeps the versions of a ring may stand still, and never answer.
+  // Another has taken its place, or nothing more is asked of anybody.
+  void heard(wire::Type type) {
+    if (!in_ring() || (type != wire::BEGIN && type != wire::GOODBYE)) return;
+    ++keepers_told_;
+    loop_.post([] {});
+  }
+  bool in_ring() const { return role_.config.exchange == ExchangeKind::kAllReduce; }
+
+  void begin_if_there(const ChiefWord& word) {
+    ++keepers_;
+    try {
+      begin(word);
+    } catch (const ServerLost& error) {
+      if (!in_ring()) throw;
+      activity_.begin(Activity::Kind::kIdle, "");
+      spdlog::warn("{}", error.what());
+      const std::lock_guard lock(mutex_);
+      reader_.reset();
+    }
+  }
+
   void begin(const ChiefWord& word) {
     const auto begin = parsed<wire::Begin>(word.meta);
-    const PsAddress address =
+    PsAddress address =
         ps_address(role_, "evaluator", {begin.servers().begin(), begin.servers().end()},
                    member_.incarnation());
+    if (in_ring()) address.replaced = [this, n = keepers_] { return keepers_told_ > n; };
     std::unique_ptr<PsReader> reader;
     std::unique_ptr<RowReader> row_reader;
     activity_.at(Activity::kNoNumber);
@@ -101,10 +128,11 @@ class EvaluatorRole {
 
   // In a ring another worker may take the place of who kept the version; then the chief says so.
   void evaluate_if_kept(const ChiefWord& word) {
+    if (in_ring() && !reader_) return;
     try {
       evaluate(word);
     } catch (const ServerLost& error) {
-      if (role_.config.exchange != ExchangeKind::kAllReduce) throw;
+      if (!in_ring()) throw;
       activity_.begin(Activity::Kind::kIdle, "");
       spdlog::warn("{}", error.what());
     }
@@ -157,7 +185,9 @@ class EvaluatorRole {
   Activity activity_{"testing"};
   Loop loop_;
   std::atomic<bool> interrupted_ = false;
-  std::mutex mutex_;  // guards the two below against the member's thread
+  std::uint64_t keepers_ = 0;                    // of a ring: this role has connected to
+  std::atomic<std::uint64_t> keepers_told_ = 0;  // the chief has named, and one more at the end
+  std::mutex mutex_;                             // guards the two below against the member's thread
   std::unique_ptr<PsReader> reader_;
   std::unique_ptr<RowReader> row_reader_;
   Member member_;

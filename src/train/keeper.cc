@@ -18,8 +18,14 @@ Address own_address(const RoleContext& role) {
 
 }  // namespace
 
-std::string keeper_name(const std::string& worker) {
-  return "keeper in " + worker;
+void add_step(wire::Complete& sums, std::uint64_t version, const Loss& loss, bool skipped) {
+  sums.set_version(version);
+  sums.set_loss(sums.loss() + loss.sum);
+  sums.set_weight(sums.weight() + loss.weight);
+  sums.set_correct(sums.correct() + loss.correct);
+  sums.set_predictions(sums.predictions() + loss.predictions);
+  sums.set_examples(sums.examples() + loss.examples);
+  sums.set_skipped(sums.skipped() + (skipped ? 1 : 0));
 }
 
 Keeper::Keeper(const RoleContext& role, const Workload& workload, std::function<void()> stop)
@@ -82,13 +88,7 @@ void Keeper::step_done(std::uint64_t version, const Loss& loss, bool skipped,
                        std::span<const float> values, std::span<const float> state) {
   const bool epoch_ends = version % grid_.steps_per_epoch() == 0;
   std::unique_lock lock(mutex_);
-  sums_.set_version(version);
-  sums_.set_loss(sums_.loss() + loss.sum);
-  sums_.set_weight(sums_.weight() + loss.weight);
-  sums_.set_correct(sums_.correct() + loss.correct);
-  sums_.set_predictions(sums_.predictions() + loss.predictions);
-  sums_.set_examples(sums_.examples() + loss.examples);
-  sums_.set_skipped(sums_.skipped() + (skipped ? 1 : 0));
+  add_step(sums_, version, loss, skipped);
   if (!epoch_ends) return;
   changed_.wait(lock, [this] { return pins_.size() < kMostPins || over_ || asked_to_stop_; });
   pins_.insert(version);
@@ -102,12 +102,20 @@ void Keeper::step_done(std::uint64_t version, const Loss& loss, bool skipped,
   });
 }
 
-void Keeper::stopped(std::uint64_t version, std::shared_ptr<const PinnedVersion> content) {
-  loop_.post([this, version, content = std::move(content)] {
+void Keeper::abandon() {
+  const std::lock_guard lock(mutex_);
+  over_ = true;
+  changed_.notify_all();
+}
+
+void Keeper::stopped(std::uint64_t version, std::shared_ptr<const PinnedVersion> content,
+                     const wire::Complete& epoch) {
+  loop_.post([this, version, content = std::move(content), epoch] {
     server_.pin(version, content);
     {
       const std::lock_guard lock(mutex_);
       stopped_ = version;
+      epoch_ = epoch;
     }
     tell_stopped();
     tell_pinned();
@@ -138,15 +146,17 @@ void Keeper::tell_stopped() {
   line_->tell({wire::STOPPED, message.SerializeAsString()});
 }
 
-// Asked of whoever takes another's place when all steps are done.
+// Asked of whoever takes another's place when all steps are done. It may not have got as far.
 void Keeper::tell_pinned() {
   wire::Complete complete;
   {
     const std::lock_guard lock(mutex_);
-    if (!stopped_ || asked_to_pin_ != stopped_) return;
+    if (!stopped_ || !asked_to_pin_) return;
+    complete = epoch_;
     complete.set_version(*stopped_);
+    complete.set_whole(true);
+    complete.set_pinned(asked_to_pin_ == stopped_);
   }
-  complete.set_pinned(true);
   line_->tell({wire::COMPLETE, complete.SerializeAsString()});
 }
 

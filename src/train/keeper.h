@@ -22,8 +22,8 @@
 
 namespace paceline {
 
-// What the chief calls the one in this worker's process.
-std::string keeper_name(const std::string& worker);
+// Adds a step's figures to those since the last report.
+void add_step(wire::Complete& sums, std::uint64_t version, const Loss& loss, bool skipped);
 
 class Keeper {
  public:
@@ -36,8 +36,11 @@ class Keeper {
   // have not been fetched yet.
   void step_done(std::uint64_t version, const Loss& loss, bool skipped,
                  std::span<const float> values, std::span<const float> state);
-  // No step will follow.
-  void stopped(std::uint64_t version, std::shared_ptr<const PinnedVersion> content);
+  // No step will follow. `epoch` are the sums of the epoch that this version ends, or is in.
+  void stopped(std::uint64_t version, std::shared_ptr<const PinnedVersion> content,
+               const wire::Complete& epoch = {});
+  // step_done() waits for nothing any more: no step will be done. From any thread.
+  void abandon();
 
  private:
   void told(wire::Type type, std::string_view meta);
@@ -61,6 +64,7 @@ class Keeper {
   wire::Complete sums_;  // since the last report
   std::set<std::uint64_t> pins_;
   std::optional<std::uint64_t> stopped_;
+  wire::Complete epoch_;  // that it stopped in
   bool asked_to_stop_ = false;
   std::optional<std::uint64_t> asked_to_pin_;
   bool over_ = false;

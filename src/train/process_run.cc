@@ -107,7 +107,7 @@ class ProcessRun {
     if (asked > 0 && passed_ == 0) {
       asked_at_ = Clock::now();
       launcher_.signal("chief", SIGTERM);
-      if (status_.leaving()) {  // it no longer listens
+      if (!status_.hears()) {
         reporter_.notice(
             fmt::format("the chief is {}; Ctrl-C again ends it at once", status_.doing()));
       }
@@ -158,7 +158,7 @@ class ProcessRun {
   void report_end() {
     // It had ended by itself when a thread of it still hung in the kernel: then its words count.
     silent_chief_ = silent_chief_ && WIFSIGNALED(chief_->finished->status);
-    if (silent_chief_ && asked_ == 0 && status_.leaving()) {
+    if (silent_chief_ && status_.leaving() && (asked_ == 0 || chief_->failure)) {
       const std::string words = fmt::format(
           "the chief made no progress for {} (--deadline) while {} and was ended. If its disk is "
           "only "

@@ -37,7 +37,7 @@ class RingWorkerRole final : private RingNotes {
                 {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
                  [this] { return beat(); }, [this](const CommError& gone) { abort(gone); }}) {
     if (member_.rank() == 0) {
-      keeper_ = std::make_unique<Keeper>(role, workload_, [this] { abort(stopped_run()); });
+      start_keeper(std::make_unique<Keeper>(role, workload_, [this] { abort(stopped_run()); }));
     }
   }
 
@@ -97,8 +97,15 @@ class RingWorkerRole final : private RingNotes {
     const std::lock_guard lock(mutex_);
     if (!aborted_) aborted_ = reason;
     changed_.notify_all();
+    if (keeper_) keeper_->abandon();
     if (exchange_) return exchange_->abort(reason);
     if (ring_) ring_->close();
+  }
+
+  void start_keeper(std::unique_ptr<Keeper> keeper) {
+    const std::lock_guard lock(mutex_);
+    keeper_ = std::move(keeper);
+    if (aborted_) keeper_->abandon();
   }
 
   void leave(const std::string& key, const std::string& note) override {
@@ -171,7 +178,7 @@ class RingWorkerRole final : private RingNotes {
       if (error.code() != ExitCode::kCommunication) throw;
       // The ring knows that somebody is gone; who it is, the chief will say.
       std::unique_lock lock(mutex_);
-      const Duration patience = role_.config.member_timeout + 2 * role_.config.heartbeat;
+      const Duration patience = 2 * role_.config.member_timeout;
       if (!changed_.wait_for(lock, patience, [this] { return aborted_.has_value(); })) throw;
     }
     spdlog::info("ends after {} shares, {} examples", counts_.shares.load(),
@@ -183,7 +190,12 @@ class RingWorkerRole final : private RingNotes {
     counts_.activity.begin(Activity::Kind::kWaiting, "waiting for the other workers to connect");
     Ring ring(ring_options);
     const KnownRing known(*this, ring);
-    ring.connect(*this);
+    try {
+      ring.connect(*this);
+    } catch (...) {  // the chief has what the run starts from
+      if (keeper_) keeper_->stopped(options.version, std::make_shared<PinnedVersion>());
+      throw;
+    }
     counts_.activity.begin(Activity::Kind::kBusy, "loading the parameters");
     Buffer values = Buffer::floats(workload_.chunks.floats());
     Buffer state = Buffer::floats(workload_.chunks.floats() * Optimizer(options.optimizer).slots());
@@ -206,6 +218,7 @@ class RingWorkerRole final : private RingNotes {
     exchange_ = std::make_unique<AllReduce>(
         options, workload_.schedule, ring, std::move(values), std::move(state),
         [this](std::uint64_t version, const Loss& loss, bool skipped) {
+          add_to_epoch(version, loss, skipped);
           if (keeper_) {
             keeper_->step_done(version, loss, skipped, exchange_->parameters(), exchange_->state());
           }
@@ -223,15 +236,22 @@ class RingWorkerRole final : private RingNotes {
     auto [values, state] = exchange_->take();
     held_ = std::make_shared<PinnedVersion>(PinnedVersion{std::move(values), std::move(state)});
     exchange_.reset();
-    if (keeper_) keeper_->stopped(held_version_, held_);
+    if (keeper_) keeper_->stopped(held_version_, held_, epoch_);
+  }
+
+  // All of a ring know the sums of a step. Whoever takes the keeper's place tells those of the
+  // epoch.
+  void add_to_epoch(std::uint64_t version, const Loss& loss, bool skipped) {
+    if ((version - 1) % workload_.grid.steps_per_epoch() == 0) epoch_.Clear();
+    add_step(epoch_, version, loss, skipped);
   }
 
   // In the place of a worker that is gone.
   void keep() {
     if (!held_) throw CommError("{} holds nothing that could be kept", role_.name);
     spdlog::info("keeps version {} for the evaluator and the checkpoint", held_version_);
-    keeper_ = std::make_unique<Keeper>(role_, workload_, [] {});
-    keeper_->stopped(held_version_, held_);
+    start_keeper(std::make_unique<Keeper>(role_, workload_, [] {}));
+    keeper_->stopped(held_version_, held_, epoch_);
   }
 
   RoleContext role_;
@@ -250,6 +270,7 @@ class RingWorkerRole final : private RingNotes {
   LinkCounters carried_;                       // over the ring
   std::shared_ptr<const PinnedVersion> held_;  // when training is over
   std::uint64_t held_version_ = 0;
+  wire::Complete epoch_;  // sums of its steps so far
   Member member_;
   std::unique_ptr<Keeper> keeper_;
 };

@@ -103,12 +103,18 @@ void RunRecord::begun(std::uint64_t examples_done) {
 }
 
 void RunRecord::progress(std::uint64_t examples, const wire::Complete& sums) {
+  if (sums.whole()) {
+    predictions_ -= sums_.predictions();
+    skipped_ -= sums_.skipped();
+    sums_.Clear();
+  }
   sums_.set_loss(sums_.loss() + sums.loss());
   sums_.set_weight(sums_.weight() + sums.weight());
   sums_.set_correct(sums_.correct() + sums.correct());
   sums_.set_predictions(sums_.predictions() + sums.predictions());
   predictions_ += sums.predictions();
   sums_.set_examples(sums_.examples() + sums.examples());
+  sums_.set_skipped(sums_.skipped() + sums.skipped());
   skipped_ += sums.skipped();
   const double now = elapsed();
   const double loss = mean(sums_.loss(), sums_.weight());
@@ -195,9 +201,9 @@ void RunRecord::stopping() {
   tell({{"type", "stopping"}});
 }
 
-void RunRecord::leaving(const std::string& doing) {
+void RunRecord::leaving(const std::string& doing, Hears hears) {
   spdlog::info("is leaving: {}", doing);
-  tell({{"type", "leaving"}, {"doing", doing}});
+  tell({{"type", "leaving"}, {"doing", doing}, {"hears", hears == Hears::kYes}});
 }
 
 double RunRecord::epoch_seconds(std::uint64_t version) const {

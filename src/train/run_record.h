@@ -25,6 +25,8 @@
 
 namespace paceline {
 
+enum class Hears { kNo, kYes };
+
 class RunRecord {
  public:
   RunRecord(const RunConfig& config, const Grid& grid, int status_fd);
@@ -43,8 +45,9 @@ class RunRecord {
   void notice(const std::string& text);
   void warning(const std::string& text);
   void stopping();  // someone asked to
-  // All others are sent home. Told again whenever it gets on, with what it does: "writing …".
-  void leaving(const std::string& doing);
+  // All others are sent home. Told again whenever it gets on, with what it does: "writing …", and
+  // whether it still hears who asks it to stop.
+  void leaving(const std::string& doing, Hears hears = Hears::kNo);
   void flush();                           // to the launcher, what it takes
   void write_out() { metrics_.flush(); }  // waits until metrics.jsonl has all
 

@@ -66,11 +66,19 @@ class ServerRole {
   }
 
   void run() {
-    const SignalWatcher signals({SIGTERM}, [this](int) { loop_.stop(); });
+    const SignalWatcher signals({SIGTERM}, [this](int) {
+      interrupted_ = true;
+      loop_.stop();
+    });
     serving_.adopt();
     loop_.run();
     if (chief_gone_ && !own_failure_) throw CommError(*chief_gone_);
     take_turn();
+    if (interrupted_ && !own_failure_) {
+      const Interrupted interrupted("interrupted");
+      member_->leave(interrupted);
+      throw Interrupted(interrupted);
+    }
     member_->leave();
     if (own_failure_) std::rethrow_exception(own_failure_);
   }
@@ -228,6 +236,7 @@ class ServerRole {
   std::unique_ptr<Listener> listener_;
   Loop::Token reports_;
   std::optional<CommError> chief_gone_;
+  std::atomic<bool> interrupted_ = false;
   std::exception_ptr own_failure_;
   Activity serving_{"serving"};
   Activity setting_up_{"setting up"};

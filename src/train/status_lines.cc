@@ -83,6 +83,7 @@ void StatusLines::handle(const nlohmann::json& line) {
     stopping_ = true;
   } else if (type == "leaving") {
     doing_ = line.at("doing");
+    hears_ = line.at("hears");
     ++farewells_;
   } else if (type == "summary") {
     reporter_.summary(line.at("summary"));

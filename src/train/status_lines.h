@@ -23,6 +23,7 @@ class StatusLines {
   // How often it has said so: each is a sign that it gets on, with what it does.
   std::uint64_t farewells() const { return farewells_; }
   const std::string& doing() const { return doing_; }  // while it is leaving
+  bool hears() const { return hears_; }                // that it is asked to stop
 
  private:
   void handle(const nlohmann::json& line);
@@ -34,6 +35,7 @@ class StatusLines {
   bool stopping_ = false;
   std::uint64_t farewells_ = 0;
   std::string doing_;
+  bool hears_ = true;
 };
 
 }  // namespace paceline

@@ -86,18 +86,25 @@ TEST_F(RunTests, FailsWhenATestFails) {
   EXPECT_THAT(outcome.output, HasSubstr("0% tests passed, 1 tests failed out of 1"));
 }
 
-// A build of one source, and clang-tidy over it.
+// A build of one source and its test, and clang-tidy over it, in a clone below a folder that is
+// called src, too.
 class Tidy : public testing::Test {
  protected:
   ToolOutcome tidy(const std::string& source) const {
-    const std::string path = folder_.path().string();
-    folder_.write("src/base/a.cc", source);
-    folder_.write("apps/none.h", "");
-    folder_.write("build/compile_commands.json",
-                  "[{\n  \"directory\": \"" + path +
-                      "\",\n  \"command\": \"clang++ -c src/base/a.cc\",\n  \"file\": \"" + path +
-                      "/src/base/a.cc\"\n}]\n");
-    return shell("XDG_CACHE_HOME=" + path + "/cache tidy " + path + "/build " + path + " 2>&1");
+    const std::string clone = "src/clone+1/";
+    const std::string path = (folder_.path() / clone).string();
+    folder_.write(clone + "src/base/a.cc", "#include \"a.h\"\n");
+    folder_.write(clone + "src/base/a.h", source);
+    folder_.write(clone + "apps/none.h", "");
+    folder_.write(clone + "tests/base/a_test.cc", "int TwoWordsInATest() { return 1; }\n");
+    folder_.write(clone + "build/compile_commands.json",
+                  "[" + command(path, "src/base/a.cc") + ",\n" +
+                      command(path, "tests/base/a_test.cc") + "]\n");
+    return shell("XDG_CACHE_HOME=" + path + "cache tidy " + path + "build " + path + " 2>&1");
+  }
+  static std::string command(const std::string& folder, const std::string& file) {
+    return "{\n  \"directory\": \"" + folder + "\",\n  \"command\": \"clang++ -c " + folder + file +
+           "\",\n  \"file\": \"" + folder + file + "\"\n}";
   }
 
   TestFolder folder_;
@@ -113,7 +120,7 @@ TEST_F(Tidy, FailsWhenASourceIsNot) {
   for (int i = 0; i < 2; ++i) {
     const ToolOutcome outcome = tidy("int TwoWords() { return 1; }\n");
     EXPECT_FALSE(outcome.ok);
-    EXPECT_THAT(outcome.output, HasSubstr("a.cc:1:5: error: invalid case style"));
+    EXPECT_THAT(outcome.output, HasSubstr("a.h:1:5: error: invalid case style"));
   }
 }
 

@@ -14,7 +14,8 @@ const CommError kKilled("killed");
 class ChiefTest : public ::testing::Test {
  protected:
   // One server (in a ring: the keeper), two workers, an evaluator; two epochs of two steps.
-  void start(bool ring, Mode mode = Mode::kSync) {
+  void start_ring_with(const std::string& keeper) { start(true, Mode::kSync, keeper); }
+  void start(bool ring, Mode mode = Mode::kSync, const std::string& server = "server0") {
     ChiefCore::Options options;
     options.mode = mode;
     options.grid = {20, 10, 5};
@@ -22,7 +23,7 @@ class ChiefTest : public ::testing::Test {
     options.last_version = 4;
     options.elastic = !ring;
     core_.emplace(options);
-    do_all(core_->registered(Role::kServer, "server0", "there", server_));
+    do_all(core_->registered(Role::kServer, server, "there", server_));
     do_all(core_->registered(Role::kWorker, "worker0", "", worker0_));
     do_all(core_->registered(Role::kWorker, "worker1", "", worker1_));
     do_all(core_->registered(Role::kEvaluator, "evaluator0", "", evaluator_));
@@ -350,7 +351,7 @@ TEST_F(ChiefTest, OfABrokenRingForgetsNoOtherFailure) {
   stopped(server_, 4);
   EXPECT_TRUE(did<SaveCheckpoint>());
   do_all(core_->saved(4));
-  expect_failure("worker1 is lost: killed");
+  expect_failure("worker1 is lost: killed. Then: the images cannot be read");
 }
 
 TEST_F(ChiefTest, OfABrokenRingTestsNothingWhenSomebodyAsksItToStop) {
@@ -359,6 +360,63 @@ TEST_F(ChiefTest, OfABrokenRingTestsNothingWhenSomebodyAsksItToStop) {
   stopped(server_, 4);
   do_all(core_->saved(4));
   expect_failure("worker1 is lost: killed");
+}
+
+// It said what it did before, but the last sum has not come to all.
+TEST_F(ChiefTest, OfARingEndsWhenWhoeverIsToKeepTheLastVersionHasTheOneBefore) {
+  start(true);
+  complete(server_, 2, true);
+  do_all(core_->saved(2));
+  evaluated(2);
+  complete(server_, 4, false);
+  do_all(core_->lost(server_, kKilled));
+  EXPECT_THAT(told<wire::Stop>(), ElementsAre(worker0_, worker1_));
+  EXPECT_THAT(told<wire::Keep>(), ElementsAre(worker0_));
+  std::uint32_t heir = 0;
+  do_all(core_->registered(Role::kServer, "keeper in worker0", "there", heir));
+  EXPECT_THAT(told<wire::Pin>(), ElementsAre(heir));
+  complete(heir, 3, false);
+  EXPECT_FALSE(did<Progressed>());
+  EXPECT_THAT(told<wire::Stop>(), ElementsAre(worker0_, worker1_, heir));
+  stopped(heir, 3);
+  ASSERT_TRUE(did<SaveCheckpoint>());
+  do_all(core_->saved(3));
+  expect_failure("keeper in worker0 holds version 3: the last step is lost");
+}
+
+// It cannot have another in the place of the one that hangs.
+TEST_F(ChiefTest, OfARingDoesNotAskTheProcessWhoseKeeperWasLost) {
+  start_ring_with("keeper in worker0");
+  complete(server_, 3, false);
+  do_all(core_->lost(server_, kKilled));
+  EXPECT_THAT(told<wire::Keep>(), ElementsAre(worker1_));
+  EXPECT_EQ(core_->waited_for(), "worker1");
+  do_all(core_->lost(worker1_, kKilled));
+  EXPECT_THAT(told<wire::Keep>(), ElementsAre());
+  expect_failure("no worker is left that holds the parameters: worker1 is lost: killed");
+}
+
+TEST_F(ChiefTest, OfARingThatNobodyIsLeftOfIsStoppedAtOnce) {
+  for (const bool asked : {true, false}) {
+    start(true);
+    ended_.reset();
+    train_all();
+    do_all(core_->saved(4));
+    do_all(core_->lost(server_, kKilled));
+    do_all(core_->lost(worker0_, kKilled));
+    do_all(core_->lost(worker1_, kKilled));
+    EXPECT_FALSE(ended_);
+    do_all(asked ? core_->stop() : core_->fail(DataError("the tests cannot be read")));
+    ASSERT_TRUE(ended_);
+    EXPECT_EQ(ended_->interrupted, asked);
+    EXPECT_EQ(ended_->failure.has_value(), !asked);
+  }
+}
+
+TEST_F(ChiefTest, DoesNotBelieveAServerThatStopsByItself) {
+  start(false);
+  wire::Stopped stopped;
+  EXPECT_THROW(core_->stopped(server_, stopped), FrameError);
 }
 
 // Who tests may have the values already.

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <cmath>
+#include <regex>
 #include <thread>
 
 #include "system/run_fixture.h"
@@ -41,7 +42,7 @@ class AllReduceRun : public SyntheticRun {
   }
   Arguments endless(const std::string& name) const {
     return train(name, {"--exchange", "allreduce", "--workers", "3", "--epochs", "100000",
-                        "--checkpoint-every", "0", "--deadline", "5s"});
+                        "--checkpoint-every", "0", "--deadline", "5s", "--heartbeat", "50ms"});
   }
 };
 
@@ -181,6 +182,30 @@ TEST_F(AllReduceRun, AKeeperThatComputesForLongIsWaitedForWhenAnotherIsLost) {
   EXPECT_THAT(process.output(), HasSubstr(lost + " is lost"));
   EXPECT_THAT(log(), Not(HasSubstr(keeper + " is lost")));
   go_on("run");
+}
+
+// Then nothing was learned that could be asked for.
+TEST_F(AllReduceRun, ARingThatIsStillConnectingIsStoppedAtOnce) {
+  PacelineProcess process(dir_.path(), endless("run"));
+  const auto log = [&] {
+    const auto file = path("run") / "logs" / "chief.log";
+    return std::filesystem::exists(file) ? read_text(file) : std::string();
+  };
+  std::smatch first_and_second;
+  std::string registered;
+  const std::regex two("info: (worker.) has registered[^]*info: (worker.) has registered");
+  ASSERT_TRUE(eventually(20, [&] {
+    registered = log();
+    return std::regex_search(registered, first_and_second, two);
+  }));
+  {
+    const HeldThread late(process.roles(first_and_second[2], 1)[0]);
+    ASSERT_TRUE(eventually(20, [&] { return log().find("keeper in ") != std::string::npos; }));
+    process.signal(SIGINT);
+    EXPECT_TRUE(eventually(20, [&] { return log().find("is leaving") != std::string::npos; }));
+  }
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  EXPECT_THAT(process.output(), Not(HasSubstr("does not say where it stopped")));
 }
 
 TEST_F(AllReduceRun, SixteenBitsOnTheWireLearnAsWell) {

@@ -401,6 +401,23 @@ TEST_F(LongRun, AServerBeatsWhateverItsWorkTakes) {
   expect_undisturbed("run");
 }
 
+TEST_F(LongRun, RolesThatAreAskedToEndSayThatTheyWere) {
+  PacelineProcess process(dir_.path(), train("run", {"--checkpoint-every", "1"}));
+  ASSERT_TRUE(has_saved("run"));
+  const auto ends = [&](const std::string& role) {
+    const auto found = process.roles(role, 1);
+    ASSERT_EQ(found.size(), 1U);
+    ::kill(found[0], SIGTERM);
+    EXPECT_TRUE(eventually(20, [&] {
+      return log("run", "chief").find(role + " is lost: interrupted") != std::string::npos;
+    })) << log("run", "chief");
+  };
+  ends("evaluator0");
+  ends("server0");
+  EXPECT_EQ(process.wait(), 4) << process.output();
+  EXPECT_THAT(process.output(), ::testing::HasSubstr("interrupted"));
+}
+
 // It beats on, but does not get on.
 TEST_F(LongRun, AServerWhoseThreadHangsIsNamed) {
   PacelineProcess process(

@@ -122,8 +122,9 @@ HeldThread::HeldThread(pid_t process) : thread_(process) {
   for (int tries = 0; tries < 20; ++tries) {
     hold();
     const long turns = turns_of_line(process);
-    if (eventually(2, [&] { return turns_of_line(process) > turns + 2; })) return;
+    if (eventually(0.5, [&] { return turns_of_line(process) > turns + 2; })) return;
     let_go();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // it must get out of where it was
   }
   ADD_FAILURE() << "process " << process << " does not beat while its main thread is held";
 }

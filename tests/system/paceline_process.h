@@ -54,7 +54,7 @@ Taken take_port();
 
 // While it lives, the main thread of a role that the test has started stands still; the others go
 // on. Where it happens to stop with a lock in its hands that the others need, such as malloc's, it
-// is let go and stopped again a little later.
+// is let go and stopped again a little later. For that it must beat every 50 ms (--heartbeat).
 class HeldThread {
  public:
   explicit HeldThread(pid_t process);

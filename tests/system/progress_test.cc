@@ -171,6 +171,24 @@ TEST_F(Progress, LosingAllWorkersDuringTheLastTestHarmsNobody) {
   expect_undisturbed("run", {"--epochs", "2", "--synthetic-width", "20"});
 }
 
+// Whoever tests has asked it for the last version, and would wait for ever.
+TEST_F(Progress, AKeeperThatIsStoppedDuringTheLastTestsHarmsNobody) {
+  PacelineProcess process(
+      dir_.path(),
+      train("run", {"--exchange", "allreduce", "--workers", "2", "--epochs", "2",
+                    "--synthetic-test-examples", kManyTests, "--synthetic-width", "20",
+                    "--optimizer", "sgd", "--member-timeout", "500ms", "--heartbeat", "50ms"}));
+  ASSERT_TRUE(says("run", "chief", "epoch 2 is trained"));
+  const bool first = log("run", "chief").find("keeper in worker0 ") != std::string::npos;
+  const auto keepers = process.roles(first ? "worker0" : "worker1", 1);
+  ASSERT_EQ(keepers.size(), 1U);
+  ::kill(keepers[0], SIGSTOP);
+  EXPECT_EQ(process.wait(), 0) << process.output();
+  EXPECT_EQ(summary("run")["status"], "complete");
+  EXPECT_TRUE(summary("run")["test_accuracy"].is_number());
+  EXPECT_EQ(CheckpointReader(find_checkpoint(path("run"))).info().epoch, 2U);
+}
+
 // The chief hears it already.
 TEST_F(Progress, AnAsynchronousWorkerThatHangsAsItOpensItsTestDataIsNamed) {
   PacelineProcess process(

@@ -54,6 +54,16 @@ TEST_F(LatecomersTest, AreCountedWhereOthersHaveNamesOfTheirOwn) {
       "2 workers");
 }
 
+TEST_F(LatecomersTest, AreMissedThoughAnotherRoleHasMoreThanItNeeds) {
+  config_.servers = 1;
+  config_.workers = 2;
+  EXPECT_EQ(missing_when_there_are({{Role::kServer, "server0"},
+                                    {Role::kWorker, "worker0"},
+                                    {Role::kWorker, "worker1"},
+                                    {Role::kWorker, "worker2"}}),
+            "evaluator0");
+}
+
 TEST_F(LatecomersTest, AreCountedWhenThereAreMany) {
   config_.workers = 100;
   EXPECT_EQ(missing_when_there_are({{Role::kWorker, "worker0"}}),

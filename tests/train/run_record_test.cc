@@ -74,6 +74,29 @@ TEST_F(RunRecordTest, ProgressOfExamplesThatWeighNothingHasNoLossToTell) {
   EXPECT_THAT(told(), HasSubstr("\"examples_done\":60"));
 }
 
+// By whoever takes the place of one that told a part of them.
+TEST_F(RunRecordTest, SumsOfAWholeEpochReplaceWhatWasToldOfIt) {
+  record_->begun(0);
+  record_->progress(100, sums(40, 100, 10));
+  record_->untested(0, 10);
+  wire::Complete some = sums(15, 30);
+  some.set_examples(30);
+  some.set_predictions(30);
+  some.set_skipped(1);
+  record_->progress(130, some);
+  wire::Complete whole = sums(20, 100, 20);
+  whole.set_examples(100);
+  whole.set_predictions(100);
+  whole.set_skipped(2);
+  whole.set_whole(true);
+  record_->progress(200, whole);
+  record_->untested(1, 20);
+  const auto summary = record_->summary(200, nlohmann::json::array(), std::nullopt);
+  EXPECT_EQ(summary["train_loss"], 0.2);
+  EXPECT_EQ(summary["steps_skipped"], 2);
+  EXPECT_THAT(metrics(), HasSubstr("\"examples\":100"));
+}
+
 TEST_F(RunRecordTest, UnreadableFilesAreNamedOnceInTheSummary) {
   const std::vector<std::string> first = {"b", "a"};
   EXPECT_THAT(record_->add_unreadable(Split::kTrain, first), ElementsAre("a", "b"));

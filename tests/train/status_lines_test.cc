@@ -55,13 +55,19 @@ TEST_F(StatusLinesTest, AreHeardOnceTheyAreWhole) {
 
 TEST_F(StatusLinesTest, EveryFarewellIsCountedAndSaysWhatIsDone) {
   EXPECT_FALSE(lines_.leaving());
-  say("{\"type\":\"leaving\",\"doing\":\"writing the last checkpoint\"}\n");
+  EXPECT_TRUE(lines_.hears());
+  say(R"({"type":"leaving","doing":"waiting for the other roles to leave","hears":true})"
+      "\n");
   EXPECT_TRUE(lines_.leaving());
+  EXPECT_TRUE(lines_.hears());
   EXPECT_EQ(lines_.farewells(), 1U);
-  say("{\"type\":\"leaving\",\"doing\":\"writing the last checkpoint\"}\n");
+  say(R"({"type":"leaving","doing":"writing the last checkpoint","hears":false})"
+      "\n");
+  EXPECT_FALSE(lines_.hears());
   EXPECT_EQ(lines_.farewells(), 2U);
   EXPECT_EQ(lines_.doing(), "writing the last checkpoint");
-  say("{\"type\":\"leaving\",\"doing\":\"writing its summary\"}\n");
+  say(R"({"type":"leaving","doing":"writing its summary","hears":false})"
+      "\n");
   EXPECT_EQ(lines_.doing(), "writing its summary");
 }
 

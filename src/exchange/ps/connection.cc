@@ -67,7 +67,14 @@ void PsConnection::send(std::uint32_t server, FrameHeader header, std::string_vi
 }
 
 bool PsConnection::wait(const std::function<bool()>& done, TimePoint deadline) {
-  const bool held = loop_.run_until([&] { return lost_ || done(); }, deadline);
+  const auto replaced = [&] {
+    if (address_.replaced && address_.replaced() && !lost_) {
+      lost_ = ServerLost("{} waits for {} no longer: it was replaced", address_.self.name,
+                         server_name(0));
+    }
+    return lost_.has_value();
+  };
+  const bool held = loop_.run_until([&] { return replaced() || done(); }, deadline);
   if (lost_) throw ServerLost(*lost_);
   return held;
 }

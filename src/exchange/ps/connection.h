@@ -22,6 +22,9 @@ struct PsAddress {
   std::vector<wire::ServerAt> servers;  // by index
   Identity self;                        // who connects
   std::uint32_t incarnation = 0;
+  // Whether there are other servers by now: who waits for these gives up. Asked by the thread that
+  // waits, when something happens on its loop.
+  std::function<bool()> replaced{};
 };
 
 class PsConnection final : private LinkHandler {
@@ -44,7 +47,8 @@ class PsConnection final : private LinkHandler {
   void send(std::uint32_t server, FrameHeader header, std::string_view meta, Payload payload = {},
             int priority = 0);
 
-  // Runs the loop until done() or the deadline; returns whether done() held. Throws ServerLost.
+  // Runs the loop until done() or the deadline; returns whether done() held. Throws ServerLost,
+  // also when the servers were replaced.
   bool wait(const std::function<bool()>& done, TimePoint deadline);
 
   std::string server_name(std::uint32_t server) const;  // "server0 (unix:/tmp/…/server0.sock)"
