@@ -72,6 +72,14 @@ function(paceline_unity result name folder size)
   set(${result} ${units} PARENT_SCOPE)
 endfunction()
 
+# Intrinsics take constants, which without optimization are none; the headers that others have parsed
+# without it are of no use then.
+function(paceline_kernels)
+  if(CMAKE_BUILD_TYPE STREQUAL Debug)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
 # paceline_library(net SOURCES a.cc b.cc DEPENDS base asio) makes the library
 # paceline_net, known to the others as paceline::net, out of the current folder. KERNELS are
 # sources that include themselves once for each kind of processor, so each is compiled alone, and
@@ -82,6 +90,7 @@ function(paceline_library name)
   paceline_unity(sources ${name} src 30 ${arg_SOURCES})
   add_library(paceline_${name} STATIC ${sources} ${arg_KERNELS} ${arg_ALONE})
   add_library(paceline::${name} ALIAS paceline_${name})
+  paceline_kernels(${arg_KERNELS})
   target_include_directories(paceline_${name} PUBLIC
     $<BUILD_INTERFACE:${PACELINE_ROOT}/src>
     $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/paceline>)
