@@ -6,14 +6,16 @@ add_compile_options(-ffile-prefix-map=${PACELINE_ROOT}=.)
 
 find_program(PACELINE_CCACHE ccache)
 if(PACELINE_CCACHE)
-  # A precompiled header is known by its bytes, which ccache gives back as they were; it asks to be
-  # told that this is enough.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PACELINE_ROOT} CCACHE_NOHASHDIR=1
-    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-    ${PACELINE_CCACHE})
+  set(PACELINE_LAUNCHER env CCACHE_BASEDIR=${PACELINE_ROOT} CCACHE_NOHASHDIR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime)
   if(CMAKE_CXX_COMPILER_ID STREQUAL Clang)
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${PACELINE_LAUNCHER} CCACHE_PCH_EXTSUM=1 ${PACELINE_ROOT}/tools/compile ${PACELINE_CCACHE})
     add_compile_options("SHELL:-Xclang -fno-pch-timestamp")
   else()
+    # A precompiled header is known by its bytes, which ccache gives back as they were; it asks to be
+    # told that this is enough.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${PACELINE_LAUNCHER} ${PACELINE_CCACHE})
     add_compile_options(-fpch-preprocess)
   endif()
 endif()
