@@ -6,10 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <span>
+#include <string_view>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -23,6 +26,56 @@ namespace paceline {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr const char* kParent = "/tmp";  // a socket's whole path has 107 bytes at most
+constexpr std::string_view kPrefix = "paceline-";
+constexpr std::size_t kRandomLetters = 6;
+
+// The process id in "paceline-123-aBcDeF"; nothing for any other name.
+std::optional<pid_t> owner_in(std::string_view name) {
+  if (!name.starts_with(kPrefix)) return std::nullopt;
+  name.remove_prefix(kPrefix.size());
+  pid_t owner = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), owner);
+  const std::string_view rest(end, static_cast<std::size_t>(name.data() + name.size() - end));
+  const bool ours = error == std::errc() && owner > 0 && rest.size() == 1 + kRandomLetters &&
+                    rest.starts_with('-') && std::ranges::all_of(rest.substr(1), [](char c) {
+                      return std::isalnum(static_cast<unsigned char>(c)) != 0;
+                    });
+  return ours ? std::optional(owner) : std::nullopt;
+}
+
+// And the folder, unless something else is in it.
+void remove_sockets(const fs::path& folder) {
+  std::error_code ignored;
+  std::vector<fs::path> sockets;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    if (entry.symlink_status(ignored).type() == fs::file_type::socket) {
+      sockets.push_back(entry.path());
+    }
+  }
+  for (const fs::path& socket : sockets) fs::remove(socket, ignored);
+  ::rmdir(folder.c_str());
+}
+
+// Those of launchers that were killed. A process of another container may not be seen from here:
+// but it holds its lock.
+void remove_abandoned_folders() {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(kParent, ignored)) {
+    struct stat status {};
+    const auto owner = owner_in(entry.path().filename().string());
+    if (!owner || ::lstat(entry.path().c_str(), &status) != 0 || status.st_uid != ::getuid() ||
+        !S_ISDIR(status.st_mode) || ::kill(*owner, 0) == 0 || errno != ESRCH) {
+      continue;
+    }
+    try {
+      const auto lock = FileLock::try_lock(entry.path());
+      if (lock && lock->held()) remove_sockets(entry.path());
+    } catch (const DataError&) {  // it is gone already
+    }
+  }
+}
 
 // The longest line of an Error, all of whose bytes are escaped, is shorter.
 constexpr std::size_t kMostFailureBytes = std::size_t{8} << 20;
@@ -115,30 +168,25 @@ void LocalLauncher::wait_all(TimePoint deadline) {
 }
 
 SocketFolder::SocketFolder() {
-  const fs::path parent = "/tmp";
-  const std::string prefix = "paceline-";
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
-    const std::string name = entry.path().filename();
-    struct stat status {};
-    pid_t owner = 0;
-    if (!name.starts_with(prefix) || ::lstat(entry.path().c_str(), &status) != 0 ||
-        status.st_uid != ::getuid() || !S_ISDIR(status.st_mode)) {
-      continue;
+  remove_abandoned_folders();
+  for (int tries = 0;; ++tries) {
+    std::string pattern = fmt::format("{}/{}{}-XXXXXX", kParent, kPrefix, ::getpid());
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      throw DataError("cannot make a folder for sockets at {}: {}", pattern, errno_text(errno));
     }
-    std::from_chars(name.data() + prefix.size(), name.data() + name.size(), owner);
-    if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) fs::remove_all(entry.path(), ignored);
+    path_ = pattern;
+    // Before it was locked, another launcher may have taken it for abandoned.
+    try {
+      lock_ = FileLock::wait(path_);
+      if (lock_->is_of(path_) || !lock_->held()) return;
+    } catch (const DataError&) {
+      if (tries > 10) throw;
+    }
   }
-  std::string pattern = (parent / (prefix + std::to_string(::getpid()) + "-XXXXXX")).string();
-  if (::mkdtemp(pattern.data()) == nullptr) {
-    throw DataError("cannot make a folder for sockets at {}: {}", pattern, errno_text(errno));
-  }
-  path_ = pattern;
 }
 
 SocketFolder::~SocketFolder() {
-  std::error_code ignored;
-  fs::remove_all(path_, ignored);
+  remove_sockets(path_);
 }
 
 }  // namespace paceline

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file/lock.h"
 #include "base/process.h"
 
 namespace paceline {
@@ -60,8 +61,9 @@ class LocalLauncher {
   std::vector<Started> children_;
 };
 
-// A private folder for sockets under the system's temporary folder, removed at the end.
-// Folders of launchers that were killed are removed on the way.
+// A private folder for sockets in /tmp, "paceline-PID-" and six letters, locked while it is in use
+// and removed at the end. What launchers that were killed have left is removed on the way: sockets,
+// and the folders of just this name that they were in, nothing else.
 class SocketFolder {
  public:
   SocketFolder();
@@ -72,6 +74,7 @@ class SocketFolder {
 
  private:
   std::filesystem::path path_;
+  std::optional<FileLock> lock_;
 };
 
 }  // namespace paceline

@@ -21,7 +21,7 @@ class ChiefTest : public ::testing::Test {
     options.grid = {20, 10, 5};
     options.workers = 2;
     options.last_version = 4;
-    options.elastic = !ring;
+    options.ring = ring;
     core_.emplace(options);
     do_all(core_->registered(Role::kServer, server, "there", server_));
     do_all(core_->registered(Role::kWorker, "worker0", "", worker0_));
@@ -181,6 +181,22 @@ TEST_F(ChiefTest, AsksTheServersHowFarTheyAreWhenTheLastWorkerIsLost) {
   evaluated(4);
   ASSERT_TRUE(ended_);
   EXPECT_FALSE(ended_->failure);
+}
+
+// As a scheduler does that ends all processes: what they have learned is saved.
+TEST_F(ChiefTest, EndsAsAskedWhenAllWorkersWereAskedToEnd) {
+  start(false);
+  do_all(core_->lost(worker0_, Interrupted("interrupted")));
+  EXPECT_FALSE(core_->stopping());
+  do_all(core_->lost(worker1_, Interrupted("interrupted")));
+  EXPECT_TRUE(core_->stopping());
+  EXPECT_THAT(told<wire::Stop>(), ElementsAre(server_));
+  stopped(server_, 1);
+  ASSERT_TRUE(did<SaveCheckpoint>());
+  do_all(core_->saved(1));
+  ASSERT_TRUE(ended_);
+  EXPECT_FALSE(ended_->failure);
+  EXPECT_TRUE(ended_->interrupted);
 }
 
 TEST_F(ChiefTest, EndsWithoutWorkersWhenStepsAreLeft) {

@@ -1,9 +1,14 @@
 #include "cluster/launcher.h"
 
 #include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "base/temp_dir.h"
@@ -81,6 +86,53 @@ TEST_F(LauncherTest, TellsWhoRuns) {
   EXPECT_FALSE(launcher_.running("server1"));
   launcher_.wait_all(Clock::now());
   EXPECT_EQ(launcher_.running_count(), 0U);
+}
+
+// A process that has ended.
+pid_t dead_process() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
+class Folder {
+ public:
+  explicit Folder(const std::string& name) : path_("/tmp/" + name) {
+    std::filesystem::create_directories(path_);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+TEST(SocketFolder, RemovesWhatALauncherHasLeftThatWasKilled) {
+  const Folder left("paceline-" + std::to_string(dead_process()) + "-aBcD12");
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  (left.path() / "chief.sock").string().copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  ::close(socket);
+  const SocketFolder folder;
+  EXPECT_FALSE(std::filesystem::exists(left.path()));
+}
+
+TEST(SocketFolder, RemovesNothingElse) {
+  const std::string dead = std::to_string(dead_process());
+  const Folder others[] = {Folder("paceline-" + dead), Folder("paceline-" + dead + "-mnist"),
+                           Folder("paceline-" + dead + "-aBcD123"),
+                           Folder("paceline-" + dead + "xaBcD12")};
+  const Folder full("paceline-" + dead + "-full12");  // of the same form
+  std::ofstream(full.path() / "summary.json") << "{}";
+  const Folder locked("paceline-" + dead + "-lock12");
+  const auto lock = FileLock::try_lock(locked.path());
+  const SocketFolder folder;
+  for (const Folder& other : others) EXPECT_TRUE(std::filesystem::exists(other.path()));
+  EXPECT_TRUE(std::filesystem::exists(full.path() / "summary.json"));
+  EXPECT_TRUE(std::filesystem::exists(locked.path()));
 }
 
 TEST(SocketFolder, IsThereForItsOwnersLife) {
