@@ -20,4 +20,10 @@ inline std::optional<std::uint64_t> count_at(const nlohmann::json& json, const c
   return found->get<std::uint64_t>();
 }
 
+// On one line, without its end, or indented. Bytes that are not UTF-8, as names of files may have,
+// are replaced: dump() alone would throw.
+inline std::string to_text(const nlohmann::json& json, int indent = -1) {
+  return json.dump(indent, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 }  // namespace paceline

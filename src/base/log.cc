@@ -32,11 +32,21 @@ void start_logging(const std::string& role, const std::filesystem::path& path,
                                                spdlog::async_overflow_policy::overrun_oldest);
     logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %n %l: %v");
     logger->set_level(threshold);
+    // A full disk under a log stops nobody, and is said by those who must write to it.
+    logger->set_error_handler([](const std::string&) {});
     logger->flush_on(spdlog::level::info);
     spdlog::set_default_logger(std::move(logger));
   } catch (const spdlog::spdlog_ex& error) {
     throw DataError("cannot open the log: {}", error.what());
   }
+}
+
+void log_to_people() {
+  auto logger =
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+  logger->set_pattern("%l: %v");
+  logger->set_level(spdlog::level::warn);
+  spdlog::set_default_logger(std::move(logger));
 }
 
 void stop_logging() {

@@ -15,6 +15,10 @@ namespace paceline {
 void start_logging(const std::string& role, const std::filesystem::path& path,
                    const std::string& level = "info");
 
+// For a program without a log of its own: what is logged goes to standard error, as "warning: …".
+// Never to standard output, which is for results.
+void log_to_people();
+
 // Writes what is left and forgets the log; the end of the process does so, too.
 void stop_logging();
 

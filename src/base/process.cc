@@ -59,7 +59,15 @@ constexpr std::array<MemoryGroup, 2> kMemoryGroups = {
 // reason through `report` when the program cannot be started.
 [[noreturn]] void become(const Command& command, char* const* arguments, pid_t parent, int output,
                          int report) {
-  if (command.own_group) ::setpgid(0, 0);
+  if (command.own_group) {
+    ::setpgid(0, 0);
+    // What reached the group of the parent before that was not meant for this process; it is
+    // pending while the parent blocks it.
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGTSTP}) {
+      ::signal(signal, SIG_IGN);
+      ::signal(signal, SIG_DFL);
+    }
+  }
   if (command.dies_with_parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(127);

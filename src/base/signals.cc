@@ -1,11 +1,13 @@
 #include "base/signals.h"
 
+#include <poll.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <csignal>
 #include <ctime>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -24,6 +26,11 @@ sigset_t set_of(std::initializer_list<int> signals) {
 // The thread sanitizer's _exit() flushes stdout, whose lock a thread may hold that waits for its
 // reader. The system call waits for nobody.
 [[noreturn]] void exit_at_once(ExitCode code) {
+  constexpr std::string_view kWords = "paceline: interrupted at once: what was not saved is lost\n";
+  pollfd error{STDERR_FILENO, POLLOUT, 0};
+  if (::poll(&error, 1, 0) == 1) {
+    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kWords.data(), kWords.size());
+  }
   ::syscall(SYS_exit_group, static_cast<int>(code));
   __builtin_unreachable();
 }

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "base/units.h"
 #include "cli/format.h"
 #include "cli/summary.h"
@@ -185,7 +186,7 @@ void Console::line(const std::string& text) {
 void Console::object(const char* type, const nlohmann::json& fields) {
   nlohmann::json all = {{"type", type}};
   all.update(fields);
-  out_ << all.dump() << std::endl;
+  out_ << to_text(all) << std::endl;
 }
 
 }  // namespace paceline

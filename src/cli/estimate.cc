@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/checkpoints.h"
+#include "data/catalogue/open.h"
 #include "data/sparse/rows_dataset.h"
 #include "train/memory.h"
 #include "train/row_traffic.h"

@@ -64,7 +64,7 @@ std::string ChiefCore::unwelcome(Role role) const {
   if (role == Role::kServer && live(role).size() >= options_.servers) {
     return "the run has all its servers";
   }
-  if (role == Role::kWorker && !options_.elastic && live(role).size() >= options_.workers) {
+  if (role == Role::kWorker && options_.ring && live(role).size() >= options_.workers) {
     return "the run has all its workers";
   }
   if (role == Role::kEvaluator && live(role).size() >= options_.evaluators) {
@@ -228,7 +228,7 @@ const ChiefCore::Actions& ChiefCore::complete(std::uint32_t server,
   }
   // Of a ring whoever keeps versions; what one pins again in another's place was told before.
   const bool again = complete.pinned() && complete.version() <= told_epoch_;
-  if (options_.elastic ? members_.at(server).rank == 0 : !again) {
+  if (options_.ring ? !again : members_.at(server).rank == 0) {
     if (complete.pinned()) told_epoch_ = complete.version();
     actions_.push_back(Progressed{watermark_, examples_done(), complete});
   }

@@ -103,7 +103,7 @@ class ChiefCore {
     std::string checkpoint;          // path the servers start from; empty: fresh
     std::uint64_t lease_block = 16;
     std::uint64_t checkpoint_every = 1;  // epochs; 0: only at the end
-    bool elastic = true;                 // workers may come and go; else they are a ring
+    bool ring = false;                   // of workers, which must not come and go
     std::size_t most_pins = kMostPins;   // async: epochs that wait for their test or their save
   };
   explicit ChiefCore(const Options& options);
@@ -190,6 +190,7 @@ class ChiefCore {
   void epoch_pinned(std::uint64_t version, std::uint32_t server);
   void open_next_epoch();
   void settle_epoch(std::uint64_t version);
+  void end_as_asked();
   void end_early(const Error& failure);
   void break_ring(const Error& lost);
   void mend();

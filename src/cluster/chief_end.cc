@@ -9,16 +9,17 @@ namespace paceline {
 
 const ChiefCore::Actions& ChiefCore::stop() {
   actions_.clear();
+  end_as_asked();
+  return actions_;
+}
+
+void ChiefCore::end_as_asked() {
   broken_ = false;
-  if (stopping_ || finished_) return actions_;
+  if (stopping_ || finished_) return;
   stopping_ = true;
-  if (!started_) {
-    finish();
-    return actions_;
-  }
+  if (!started_) return finish();
   send_all(Role::kWorker, stop_message());
   stop_servers_if_quiet();
-  return actions_;
 }
 
 const ChiefCore::Actions& ChiefCore::fail(const Error& failure) {

@@ -38,6 +38,8 @@ const ChiefCore::Actions& ChiefCore::lost(std::uint32_t incarnation, const Error
     actions_.push_back(Notice{lost.what(), true});
     if (all_leased_and_done() || all_steps_done()) {
       finish_if_done();
+    } else if (cause.code() == ExitCode::kInterrupted && live(Role::kWorker).empty()) {
+      end_as_asked();  // somebody has asked all of them
     } else {
       lost_worker(incarnation, lost);
     }
@@ -59,7 +61,7 @@ void ChiefCore::leave_untested() {
 }
 
 void ChiefCore::lost_server(Error lost) {
-  if (options_.elastic || diverged()) {
+  if (!options_.ring || diverged()) {
     lost.add_remark("; its parameters are gone");
     if (!diverged()) failure_ = lost;         // otherwise that is the better reason
     send_all(Role::kWorker, stop_message());  // so that they know why they may go
@@ -166,7 +168,7 @@ void ChiefCore::go_on_to_last_test() {
 }
 
 void ChiefCore::lost_worker(std::uint32_t worker, const Error& lost) {
-  if (!options_.elastic) return break_ring(lost);
+  if (options_.ring) return break_ring(lost);
   if (options_.mode == Mode::kSync) {
     start_reassignment({worker});  // also without survivors: all may be done already
     reassignment_->failure = CommError(lost, "no worker is left");

@@ -30,8 +30,8 @@ class LinkBase : public Link, public std::enable_shared_from_this<LinkBase> {
 
   LinkBase(Loop& loop, std::string peer, const LinkOptions& options);
 
-  // The wire. transmit() sends next_message() until there is none or the wire is full, and
-  // calls end_stream() when flushing is over. release() lets go of everything.
+  // The wire. transmit() sends next_message() until there is none or the wire is full; when
+  // flushing is over, it tells the peer that nothing follows. release() lets go of everything.
   virtual void transmit() = 0;
   virtual void release() = 0;
 

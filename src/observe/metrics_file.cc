@@ -62,7 +62,7 @@ void MetricsFile::write(const nlohmann::json& object, Need need) {
   const std::lock_guard lock(mutex_);
   if (failure_ && !is_full_disk(failure_)) std::rethrow_exception(failure_);
   if (need == Need::kIfThereIsTime && lines_.size() > kFarBehind) return;
-  lines_ += object.dump() + "\n";
+  lines_ += to_text(object) + "\n";
   wanted_ = true;
   changed_.notify_all();
 }

@@ -8,6 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
+
 namespace paceline {
 namespace {
 
@@ -66,7 +68,7 @@ ChiefWord stop_word(const Error& error) {
 std::string failure_line(const Error& error) {
   Json reasons = Json::array();
   for (const Reason& reason : error.reasons()) reasons.push_back(as_json(reason));
-  return reasons.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return to_text(reasons) + "\n";
 }
 
 std::optional<Error> read_failure_line(std::string_view text) {

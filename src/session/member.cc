@@ -35,6 +35,12 @@ bool would_hit_others(const Error& error) {
   return error.code() != ExitCode::kCommunication && error.code() != ExitCode::kInterrupted;
 }
 
+void await_goodbye(Member& member, const WorkerLife& life) {
+  for (ChiefWord word = member.next(); word.type != wire::GOODBYE; word = member.next()) {
+    if (life.afterwards) life.afterwards(word);
+  }
+}
+
 }  // namespace
 
 Member::Member(const ChiefLineOptions& options, Events events) : loop_(Duration::zero()) {
@@ -131,28 +137,29 @@ void Member::leave_without(const ServerLost& error) {
   is_dismissed_within(kChiefsTurn) ? leave() : leave(error);
 }
 
-void work_for_chief(Member& member, const std::function<void(const Error&)>& abort,
-                    const std::function<void(const wire::Begin&)>& train,
-                    const std::function<void(const ChiefWord&)>& afterwards) {
+void work_for_chief(Member& member, const WorkerLife& life) {
   const SignalWatcher signals({SIGTERM}, [&](int) {
-    abort(Interrupted("interrupted"));
+    if (life.stays) return member.tell(stop_word(Interrupted("interrupted")));
+    life.abort(Interrupted("interrupted"));
     member.interrupt();
   });
   try {
     const ChiefWord word = member.next();
     if (word.type == wire::BEGIN) {
-      train(parsed<wire::Begin>(word.meta));
+      life.train(parsed<wire::Begin>(word.meta));
       member.beat();
-      for (ChiefWord next = member.next(); next.type != wire::GOODBYE; next = member.next()) {
-        if (afterwards) afterwards(next);
-      }
+      await_goodbye(member, life);
     }
     member.leave();
   } catch (const ServerLost& error) {
     member.leave_without(error);
     throw;
-  } catch (const Error& error) {
-    if (would_hit_others(error)) member.tell(stop_word(error));
+  } catch (const std::exception&) {
+    const Error error = current_error();
+    if (would_hit_others(error)) {
+      member.tell(stop_word(error));
+      if (life.stays) await_goodbye(member, life);
+    }
     member.leave(error);
     throw;
   }

@@ -70,12 +70,18 @@ class Member {
   std::thread thread_;
 };
 
-// A worker's life: waits for BEGIN, trains, waits for GOODBYE and leaves. SIGTERM calls `abort`
-// with an Interrupted: train() must end soon, by throwing it or an Error with its exit code. The
-// chief hears why a worker ends before its time. `afterwards` gets what else the chief says when
-// training is over.
-void work_for_chief(Member& member, const std::function<void(const Error&)>& abort,
-                    const std::function<void(const wire::Begin&)>& train,
-                    const std::function<void(const ChiefWord&)>& afterwards = {});
+// A worker's life: waits for BEGIN, trains, waits for GOODBYE and leaves. The chief hears why a
+// worker ends before its time.
+struct WorkerLife {
+  std::function<void(const wire::Begin&)> train;
+  // Makes train() end soon, by throwing this Error or another with its exit code.
+  std::function<void(const Error&)> abort;
+  // Gets what else the chief says when training is over.
+  std::function<void(const ChiefWord&)> afterwards{};
+  // Whether others need what it holds to the end of the run. Then SIGTERM asks the chief to end the
+  // run, and who cannot go on still waits for GOODBYE; else SIGTERM aborts, and it leaves at once.
+  bool stays = false;
+};
+void work_for_chief(Member& member, const WorkerLife& life);
 
 }  // namespace paceline

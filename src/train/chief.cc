@@ -64,7 +64,7 @@ Chief::Chief(const RoleContext& role, const Address& address)
   options.mode = config.mode;
   options.grid = workload_.grid;
   options.servers = server_count(config);
-  options.elastic = config.exchange != ExchangeKind::kAllReduce;
+  options.ring = config.exchange == ExchangeKind::kAllReduce;
   options.workers = static_cast<std::uint32_t>(config.workers);
   options.last_version = workload_.last_version;
   options.lease_block = config.lease_block;
@@ -212,7 +212,12 @@ void Chief::told(MemberLine& line, wire::Type type, std::string_view meta) {
   } else if (type == wire::STOPPED) {
     carry_out(core_->stopped(member, parsed<wire::Stopped>(meta)));
   } else if (type == wire::STOP) {
-    carry_out(core_->fail(error_of(parsed<wire::Stop>(meta).failure())));
+    const Error failure = error_of(parsed<wire::Stop>(meta).failure());
+    if (failure.code() != ExitCode::kInterrupted) {
+      carry_out(core_->fail(failure));
+    } else if (!ended_ && !core_->stopping()) {  // somebody has asked that member
+      interrupt();
+    }
   } else if (type == wire::GOODBYE) {
     const auto goodbye = parsed<wire::Goodbye>(meta);
     heard(line, goodbye.last());

@@ -58,6 +58,7 @@ class Chief {
   std::string silences() const;
   void save(const SaveCheckpoint& checkpoint);
   void start_saver();
+  void give_up_saving(const Error& reason);
   void save_failed(std::uint64_t version, const Error& cause);
   void end(const RunEnded& ended);
   bool all_gone() const;

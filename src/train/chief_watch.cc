@@ -46,16 +46,18 @@ void Chief::drop_stuck_members() {
     const std::string reason = fmt::format("no progress for {} (--deadline) while {}",
                                            format_duration(stuck.still), stuck.doing);
     if (stuck.member == 0) {
-      saver_->give_up();
-      for (const std::uint64_t version : saver_->unfinished()) {
-        save_failed(version, DataError("{}", reason));
-      }
+      give_up_saving(DataError("{}", reason));
       continue;
     }
     for (const auto& line : std::vector(lines_)) {
       if (line->incarnation == stuck.member && !ended_) drop(*line, reason);
     }
   }
+}
+
+void Chief::give_up_saving(const Error& reason) {
+  saver_->give_up();
+  for (const std::uint64_t version : saver_->unfinished()) save_failed(version, reason);
 }
 
 // Everyone is alive, but steps do not end: that is said out loud, with who owes what. When nobody
@@ -69,6 +71,10 @@ void Chief::look_for_stalls() {
   const Duration still = watch_.still(now);
   if (still < role_.config.deadline) return;
   watch_.got_on(now);  // what follows has as long again
+  if (core_->stopping() && saver_ && !saver_->unfinished().empty()) {
+    return give_up_saving(
+        CommError("nothing of it has come for {}{}", format_duration(still), waits()));
+  }
   if (core_->stopping()) return carry_out(core_->hurry());
   carry_out(core_->fail(
       CommError("nobody has made any progress for {} at step {}{}{}. If these roles are "

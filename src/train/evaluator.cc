@@ -58,25 +58,28 @@ class EvaluatorRole {
         if (word.type == wire::EVALUATE) evaluate_if_kept(word);
       }
       member_.leave();
-    } catch (const Interrupted& interrupted) {
-      member_.leave(interrupted);
-      throw;
-    } catch (const DataError& error) {  // the test data are not fit for use
-      member_.tell(stop_word(error));
-      member_.leave(error);
-      throw;
     } catch (const ServerLost& error) {
+      if (interrupted_) leave_as_asked();
       member_.leave_without(error);
       throw;
-    } catch (const Error& error) {
+    } catch (const std::exception&) {
+      if (interrupted_) leave_as_asked();
       if (const auto gone = member_.lost()) throw CommError(*gone);
+      const Error error = current_error();
+      if (error.code() == ExitCode::kData) member_.tell(stop_word(error));  // not fit for use
       member_.leave(error);
-      if (interrupted_) throw Interrupted("interrupted");
       throw;
     }
   }
 
  private:
+  // Whatever it was doing has failed, because of that.
+  [[noreturn]] void leave_as_asked() {
+    const Interrupted interrupted("interrupted");
+    member_.leave(interrupted);
+    throw Interrupted(interrupted);
+  }
+
   // On the member's thread: whoever keeps the versions of a ring may stand still, and never answer.
   // Another has taken its place, or nothing more is asked of anybody.
   void heard(wire::Type type) {

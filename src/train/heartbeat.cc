@@ -16,11 +16,14 @@ void add_figures(const LoopCounts& counts, wire::Heartbeat& beat) {
   for (const Activity& reading : counts.reading) add_activity(reading, beat);
 }
 
+// A heartbeat is one frame, whose metadata is limited; the rest comes with the next.
 void UnreadableFiles::tell(google::protobuf::RepeatedPtrField<std::string>& names) {
-  constexpr std::size_t kMost = 1000;
+  constexpr std::size_t kMostBytes = std::size_t{64} << 10;
   const auto files = dataset_.unreadable();
-  const std::size_t end = std::min(files.size(), told_ + kMost);
-  for (; told_ < end; ++told_) names.Add(std::string(files[told_]));
+  for (std::size_t bytes = 0; told_ < files.size() && bytes < kMostBytes; ++told_) {
+    bytes += files[told_].size();
+    names.Add(std::string(files[told_]));
+  }
 }
 
 }  // namespace paceline

@@ -31,7 +31,6 @@ void add_step(wire::Complete& sums, std::uint64_t version, const Loss& loss, boo
 Keeper::Keeper(const RoleContext& role, const Workload& workload, std::function<void()> stop)
     : role_(role),
       grid_(workload.grid),
-      last_version_(workload.last_version),
       stop_(std::move(stop)),
       loop_(Duration::zero()),
       server_(workload.chunks, role.digest) {

@@ -52,7 +52,6 @@ class Keeper {
 
   RoleContext role_;
   Grid grid_;
-  std::uint64_t last_version_;
   std::function<void()> stop_;
   Loop loop_;
   PinnedServer server_;

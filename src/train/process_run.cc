@@ -46,8 +46,8 @@ class ProcessRun {
     const SignalWatcher signals({SIGINT, SIGTERM, SIGHUP, SIGTSTP}, [this](int signal) {
       if (signal == SIGTSTP) {
         pause_ = true;
-      } else {
-        ++asked_;
+      } else if (asked_ == 0 || signal == SIGINT) {
+        ++asked_;  // other signals come twice: to the process, and to its group
       }
     });
     alone_since_ = looked_ = Clock::now();
@@ -101,7 +101,7 @@ class ProcessRun {
     if (::poll(&ready, 1, 20) > 0 && open_) open_ = status_.read(pipe_[0]);
   }
 
-  // Once: the chief saves and ends the run. Twice: now.
+  // Once: the chief saves and ends the run. Ctrl-C after that: now.
   void pass_on_signals() {
     const int asked = asked_;
     if (asked > 0 && passed_ == 0) {

@@ -42,15 +42,17 @@ class RingWorkerRole final : private RingNotes {
   }
 
   void run() {
-    work_for_chief(
-        member_, [this](const Error& reason) { abort(reason); },
-        [this](const wire::Begin& begin) {
-          train(begin);
-          quiet_ = true;
-        },
-        [this](const ChiefWord& word) {
-          if (word.type == wire::KEEP) keep();
-        });
+    WorkerLife life;
+    life.train = [this](const wire::Begin& begin) {
+      train(begin);
+      quiet_ = true;
+    };
+    life.abort = [this](const Error& reason) { abort(reason); };
+    life.afterwards = [this](const ChiefWord& word) {
+      if (word.type == wire::KEEP) keep();
+    };
+    life.stays = true;  // all of a ring hold what was learned
+    work_for_chief(member_, life);
     const std::lock_guard lock(mutex_);
     if (failure_) throw CommError(*failure_, "the run has failed");
   }
@@ -208,6 +210,7 @@ class RingWorkerRole final : private RingNotes {
                       counts_);
     } catch (...) {
       close_exchange();  // before the ring goes
+      counts_.activity.begin(Activity::Kind::kIdle, "");
       throw;
     }
     close_exchange();

@@ -207,7 +207,11 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
     remove_features(config.run_dir);
   } catch (Error& error) {
     remove_features(config.run_dir);
-    error.add_remark(what_remains(config, error.code()));
+    try {
+      error.add_remark(what_remains(config, error.code()));
+    } catch (const Error& unreadable) {  // what the run failed with says more
+      error.add_remark(fmt::format("; what it has saved cannot be read: {}", unreadable.what()));
+    }
     throw;
   }
 }

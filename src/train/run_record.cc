@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file/file.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "data/catalogue/open.h"
 
@@ -62,7 +63,7 @@ void RunRecord::resumed(const std::filesystem::path& checkpoint, std::uint64_t v
 
 void RunRecord::tell(const nlohmann::json& line) {
   if (status_fd_ < 0) return;
-  pending_ += line.dump() + "\n";
+  pending_ += to_text(line) + "\n";
   flush();
 }
 
@@ -282,7 +283,7 @@ nlohmann::json RunRecord::summary(std::uint64_t examples, nlohmann::json roles,
     summary[name] = last.value(name, nlohmann::json());
   }
   write_out();
-  write_atomically(config_.run_dir / "summary.json", summary.dump(2) + "\n");
+  write_atomically(config_.run_dir / "summary.json", to_text(summary, 2) + "\n");
   tell({{"type", "summary"}, {"summary", summary}});
   for (pollfd room{status_fd_, POLLOUT, 0}; !pending_.empty() && status_fd_ >= 0; flush()) {
     ::poll(&room, 1, -1);  // it is the last word

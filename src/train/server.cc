@@ -66,19 +66,14 @@ class ServerRole {
   }
 
   void run() {
-    const SignalWatcher signals({SIGTERM}, [this](int) {
-      interrupted_ = true;
-      loop_.stop();
-    });
+    // Whoever ends all processes at once, such as a scheduler, would otherwise lose what the
+    // servers hold: the chief is asked to end the run, and to save it.
+    const SignalWatcher signals(
+        {SIGTERM}, [this](int) { member_->tell(stop_word(Interrupted("interrupted"))); });
     serving_.adopt();
     loop_.run();
     if (chief_gone_ && !own_failure_) throw CommError(*chief_gone_);
     take_turn();
-    if (interrupted_ && !own_failure_) {
-      const Interrupted interrupted("interrupted");
-      member_->leave(interrupted);
-      throw Interrupted(interrupted);
-    }
     member_->leave();
     if (own_failure_) std::rethrow_exception(own_failure_);
   }
@@ -87,10 +82,17 @@ class ServerRole {
   void hear(wire::Type type, std::string_view meta) {
     try {
       told(type, meta);
-    } catch (const Error& error) {  // its own: the chief is told, and ends the run
-      own_failure_ = std::current_exception();
-      member_->tell(stop_word(error));
+    } catch (const std::exception&) {
+      fail();
     }
+  }
+
+  // With the exception that is being handled, its own: the chief is told, and ends the run. What
+  // this server holds may be half changed, so it serves nobody any more.
+  void fail() {
+    own_failure_ = std::current_exception();
+    member_->tell(stop_word(current_error()));
+    loop_.stop();
   }
 
   // On the member's thread. What the loop's thread does it tells itself, when it comes round.
@@ -163,9 +165,9 @@ class ServerRole {
 
   void hold(const ServerCore::Options& options, std::unique_ptr<Holding> holding) {
     set_up_.join();
-    server_ =
-        std::make_unique<PsServer>(options, std::move(holding), role_.digest,
-                                   [this](ChiefWord word) { member_->tell(std::move(word)); });
+    server_ = std::make_unique<PsServer>(
+        options, std::move(holding), role_.digest,
+        [this](ChiefWord word) { member_->tell(std::move(word)); }, [this] { fail(); });
     reports_ = loop_.every(std::chrono::milliseconds(100), [this] { server_->report(); });
     member_->tell(wire::READY, wire::Ready());
     spdlog::info("holds {} chunks from version {} on", options.chunks.size(), options.version);
@@ -236,7 +238,6 @@ class ServerRole {
   std::unique_ptr<Listener> listener_;
   Loop::Token reports_;
   std::optional<CommError> chief_gone_;
-  std::atomic<bool> interrupted_ = false;
   std::exception_ptr own_failure_;
   Activity serving_{"serving"};
   Activity setting_up_{"setting up"};

@@ -42,12 +42,13 @@ class WorkerRole {
   }
 
   void run() {
-    work_for_chief(
-        member_, [this](const Error& reason) { abort(reason); },
-        [this](const wire::Begin& begin) {
-          train(begin);
-          quiet_ = true;
-        });
+    WorkerLife life;
+    life.train = [this](const wire::Begin& begin) {
+      train(begin);
+      quiet_ = true;
+    };
+    life.abort = [this](const Error& reason) { abort(reason); };
+    work_for_chief(member_, life);
   }
 
  private:

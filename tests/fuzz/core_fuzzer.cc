@@ -67,7 +67,7 @@ class FuzzedChief {
     options.servers = 2;
     options.workers = 2;
     options.last_version = kLastVersion;
-    options.elastic = choice / 12 % 4 != 0;
+    options.ring = choice / 12 % 4 == 0;
     return options;
   }
 

@@ -116,9 +116,10 @@ Parting part_by(const std::function<void(std::future<Error> aborted)>& train) {
   Member member(options_for(address), queue_all());
   std::promise<Error> aborted;
   try {
-    work_for_chief(
-        member, [&](const Error& reason) { aborted.set_value(reason); },
-        [&](const wire::Begin&) { train(aborted.get_future()); });
+    WorkerLife life;
+    life.train = [&](const wire::Begin&) { train(aborted.get_future()); };
+    life.abort = [&](const Error& reason) { aborted.set_value(reason); };
+    work_for_chief(member, life);
   } catch (const Error& error) {
     const Error told = chief.lost();
     return {error, told, stops};

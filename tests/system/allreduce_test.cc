@@ -20,15 +20,6 @@ constexpr double kRingRounding = 2e-5;
 
 class AllReduceRun : public SyntheticRun {
  protected:
-  bool has_begun(const std::string& name) const {
-    return eventually(20, [&] {
-      std::ifstream in(path(name) / "metrics.jsonl");
-      for (std::string line; std::getline(in, line);) {
-        if (line.find("progress") != std::string::npos) return true;
-      }
-      return false;
-    });
-  }
   // From the last checkpoint, for three epochs more: as if nothing had happened.
   void go_on(const std::string& name) const {
     const std::uint64_t steps = learned_by(path(name)).version;

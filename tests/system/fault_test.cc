@@ -5,6 +5,7 @@
 #include <regex>
 #include <thread>
 
+#include "checkpoint/checkpoint.h"
 #include "net/raw_peer.h"
 #include "session/hello.h"
 #include "system/run_fixture.h"
@@ -325,11 +326,10 @@ TEST_F(LongRun, WithoutItsEvaluatorARunGoesOnUntested) {
 }
 
 TEST_F(LongRun, ARunThatEndedBeforeItsFirstCheckpointCanBeStartedAgain) {
-  PacelineProcess process(dir_.path(), train("run", {"--workers", "3"}));
-  ASSERT_EQ(process.roles("chief", 1).size(), 1U);
-  process.signal(SIGINT);
-  process.signal(SIGINT);
-  EXPECT_EQ(process.wait(), 130) << process.output();
+  PacelineProcess process(dir_.path(), train("run", {"--workers", "3", "--checkpoint-every", "0"}));
+  ASSERT_TRUE(has_begun("run"));
+  for (const pid_t role : process.roles("", 6)) ::kill(role, SIGKILL);
+  EXPECT_EQ(process.wait(), 4) << process.output();
   ASSERT_TRUE(names_in(path("run") / "checkpoints").empty());
   const Result again = paceline(train("run", {"--epochs", "3", "--deterministic"}));
   EXPECT_EQ(again.code, 0) << again.output;
@@ -352,7 +352,7 @@ TEST_F(LongRun, ARunDirectoryIsTrainedInByOneProcessAtATime) {
 
 TEST_F(LongRun, AStoppedServerCountsAsDeadAfterItsTimeout) {
   PacelineProcess process(
-      dir_.path(), train("run", {"--servers", "2", "--heartbeat", "50ms", "--member-timeout", "1s",
+      dir_.path(), train("run", {"--servers", "2", "--heartbeat", "50ms", "--member-timeout", "5s",
                                  "--checkpoint-every", "1", "--deterministic"}));
   ASSERT_TRUE(has_saved("run"));
   const auto servers = process.roles("server1", 1);
@@ -401,21 +401,75 @@ TEST_F(LongRun, AServerBeatsWhateverItsWorkTakes) {
   expect_undisturbed("run");
 }
 
-TEST_F(LongRun, RolesThatAreAskedToEndSayThatTheyWere) {
-  PacelineProcess process(dir_.path(), train("run", {"--checkpoint-every", "1"}));
-  ASSERT_TRUE(has_saved("run"));
-  const auto ends = [&](const std::string& role) {
-    const auto found = process.roles(role, 1);
-    ASSERT_EQ(found.size(), 1U);
-    ::kill(found[0], SIGTERM);
-    EXPECT_TRUE(eventually(20, [&] {
-      return log("run", "chief").find(role + " is lost: interrupted") != std::string::npos;
-    })) << log("run", "chief");
-  };
-  ends("evaluator0");
-  ends("server0");
-  EXPECT_EQ(process.wait(), 4) << process.output();
+TEST_F(LongRun, AnEvaluatorThatIsAskedToEndSaysSo) {
+  PacelineProcess process(dir_.path(), train("run", {"--deterministic"}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto evaluators = process.roles("evaluator0", 1);
+  ASSERT_EQ(evaluators.size(), 1U);
+  ::kill(evaluators[0], SIGTERM);
+  EXPECT_TRUE(eventually(20, [&] {
+    return log("run", "chief").find("evaluator0 is lost: interrupted") != std::string::npos;
+  })) << log("run", "chief");
+  EXPECT_EQ(process.wait(), 0) << process.output();
+  expect_undisturbed("run");
+}
+
+// Without it the run would end, and what it holds would be lost.
+TEST_F(LongRun, AServerThatIsAskedToEndEndsTheRunAsCtrlCDoes) {
+  PacelineProcess process(dir_.path(),
+                          train("run", {"--checkpoint-every", "0", "--deterministic"}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto servers = process.roles("server0", 1);
+  ASSERT_EQ(servers.size(), 1U);
+  ::kill(servers[0], SIGTERM);
+  EXPECT_EQ(process.wait(), 130) << process.output();
   EXPECT_THAT(process.output(), ::testing::HasSubstr("interrupted"));
+  resume("run");
+  expect_undisturbed("run");
+}
+
+class EndedByAScheduler : public LongRun, public ::testing::WithParamInterface<const char*> {};
+
+// As systemd and Slurm do: to the launcher and to every role. The same signal may come twice, to a
+// process and to its group.
+TEST_P(EndedByAScheduler, SavesWhatItHasLearned) {
+  const bool ring = std::string(GetParam()) == "allreduce";  // whose steps take longer
+  const Arguments size = {"--optimizer", "sgd", "--epochs", std::to_string(ring ? 200 : kEpochs)};
+  Arguments arguments = train("run", {"--exchange", GetParam(), "--checkpoint-every", "0"});
+  arguments.insert(arguments.end(), size.begin(), size.end());
+  PacelineProcess process(dir_.path(), arguments);
+  ASSERT_TRUE(has_begun("run"));
+  auto all = process.roles("", ring ? 4 : 5);
+  all.push_back(process.pid());
+  for (int time = 0; time < 2; ++time) {
+    for (const pid_t one : all) ::kill(one, SIGTERM);
+  }
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  EXPECT_GT(CheckpointReader(find_checkpoint(path("run"))).info().version, 0U);
+  resume("run");
+  expect_undisturbed("run", size, kRounding);
+}
+INSTANTIATE_TEST_SUITE_P(Exchanges, EndedByAScheduler, ::testing::Values("ps", "allreduce"));
+
+// A terminal that is closed may say so twice; only Ctrl-C is a person who will not wait.
+TEST_F(LongRun, ASecondSignalOfAnotherKindDoesNotEndItUnsaved) {
+  PacelineProcess process(dir_.path(),
+                          train("run", {"--checkpoint-every", "0", "--deterministic"}));
+  ASSERT_TRUE(has_begun("run"));
+  const auto servers = process.roles("server0", 1);
+  ASSERT_EQ(servers.size(), 1U);
+  ::kill(servers[0], SIGSTOP);  // so that the run is still there when the second comes
+  process.signal(SIGHUP);
+  ASSERT_TRUE(eventually(20, [&] {
+    return log("run", "chief").find("stopping: waiting for server0") != std::string::npos;
+  }));
+  process.signal(SIGHUP);
+  process.signal(SIGTERM);
+  EXPECT_FALSE(eventually(0.5, [&] { return !alive(servers[0]); }));
+  ::kill(servers[0], SIGCONT);
+  EXPECT_EQ(process.wait(), 130) << process.output();
+  resume("run");
+  expect_undisturbed("run");
 }
 
 // It beats on, but does not get on.

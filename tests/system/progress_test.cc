@@ -177,7 +177,7 @@ TEST_F(Progress, AKeeperThatIsStoppedDuringTheLastTestsHarmsNobody) {
       dir_.path(),
       train("run", {"--exchange", "allreduce", "--workers", "2", "--epochs", "2",
                     "--synthetic-test-examples", kManyTests, "--synthetic-width", "20",
-                    "--optimizer", "sgd", "--member-timeout", "500ms", "--heartbeat", "50ms"}));
+                    "--optimizer", "sgd", "--member-timeout", "5s", "--heartbeat", "50ms"}));
   ASSERT_TRUE(says("run", "chief", "epoch 2 is trained"));
   const bool first = log("run", "chief").find("keeper in worker0 ") != std::string::npos;
   const auto keepers = process.roles(first ? "worker0" : "worker1", 1);

@@ -44,6 +44,15 @@ class SyntheticRun : public ::testing::Test {
     return final_parameters(path(name));
   }
   nlohmann::json summary(const std::string& name) const { return summary_of(path(name)); }
+  bool has_begun(const std::string& name, double seconds = 20) const {
+    return eventually(seconds, [&] {
+      std::ifstream in(path(name) / "metrics.jsonl");
+      for (std::string line; std::getline(in, line);) {
+        if (line.find("progress") != std::string::npos) return true;
+      }
+      return false;
+    });
+  }
 
   // A share that was lost or counted twice shows in the weights. A synchronous run that went
   // through faults must end with those of `undisturbed`, the arguments of a run on threads:
@@ -121,15 +130,6 @@ class LongRun : public SyntheticRun {
         paceline({"train", "--resume", path(name).string(), "--quiet", "--deadline", "60s",
                   "--checkpoint-every", std::to_string(kSaveEvery)});
     ASSERT_EQ(resumed.code, 0) << resumed.output;
-  }
-  bool has_begun(const std::string& name) const {
-    return eventually(20, [&] {
-      std::ifstream in(path(name) / "metrics.jsonl");
-      for (std::string line; std::getline(in, line);) {
-        if (line.find("progress") != std::string::npos) return true;
-      }
-      return false;
-    });
   }
   bool has_saved(const std::string& name) const {
     return eventually(20, [&] {

@@ -74,7 +74,7 @@ TEST_F(SlowLinkAsRoot, CtrlCWaitsForWhatIsUnderWay) {
   PacelineProcess process(
       dir_.path(), train("run", {"--servers", "2", "--mode", "async", "--checkpoint-every", "0",
                                  "--synthetic-examples", "1000"}));
-  ASSERT_TRUE(has_begun("run") || has_begun("run"));  // a step takes a while
+  ASSERT_TRUE(has_begun("run", 40));  // a step takes a while
   process.signal(SIGINT);
   EXPECT_EQ(process.wait(), 130) << process.output();
   EXPECT_THAT(process.output(), HasSubstr("--resume"));

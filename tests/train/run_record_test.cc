@@ -108,6 +108,14 @@ TEST_F(RunRecordTest, UnreadableFilesAreNamedOnceInTheSummary) {
   EXPECT_EQ(summary["unreadable_files"], nlohmann::json({"a", "b", "c"}));
 }
 
+TEST_F(RunRecordTest, NamesOfFilesNeedNotBeText) {
+  record_->add_unreadable(Split::kTrain, std::vector<std::string>{"caf\xe9.jpg"});
+  record_->notice("caf\xe9");
+  record_->summary(0, nlohmann::json::array(), DataError("caf\xe9.jpg is damaged"));
+  const nlohmann::json written = nlohmann::json::parse(read_text(dir_ / "summary.json"));
+  EXPECT_EQ(written["unreadable_files"], nlohmann::json({"caf\uFFFD.jpg"}));
+}
+
 TEST_F(RunRecordTest, ALauncherThatDoesNotReadStopsNothing) {
   record_->begun(0);
   const std::string filler(4096, 'x');

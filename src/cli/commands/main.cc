@@ -12,6 +12,7 @@
 
 #include "base/denormals.h"
 #include "base/error.h"
+#include "base/log.h"
 #include "cli/commands/command_line.h"
 
 namespace paceline {
@@ -44,6 +45,7 @@ bool reader_is_gone() {
 int run_program(int argc, char** argv) {
   flush_denormals();
   fill_standard_descriptors();
+  log_to_people();
   try {
     const Environment environment = current_environment();
     const std::vector<std::string> arguments(argv + 1, argv + argc);

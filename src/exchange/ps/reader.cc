@@ -5,7 +5,7 @@
 namespace paceline {
 
 PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration deadline)
-    : loop_(loop), map_(map), name_(address.self.name), chunks_(map.chunks()) {
+    : map_(map), name_(address.self.name), chunks_(map.chunks()) {
   PsConnection::Events events;
   events.server_of = [this](std::uint32_t chunk) { return map_.server_of(chunk); };
   events.place = [this](const wire::Params& params, const FrameHeader& header) {
@@ -28,7 +28,7 @@ PsReader::PsReader(Loop& loop, const ChunkMap& map, PsAddress address, Duration 
                     connection_->server_name(map_.server_of(refusal.chunk())), refusal.step(),
                     refusal.chunk(), wire::Refusal::Reason_Name(refusal.reason()));
   };
-  connection_ = std::make_unique<PsConnection>(loop_, std::move(address), std::move(events),
+  connection_ = std::make_unique<PsConnection>(loop, std::move(address), std::move(events),
                                                Clock::now() + deadline);
 }
 

@@ -33,7 +33,6 @@ class PsReader {
     Buffer payload;
     bool done = false;
   };
-  Loop& loop_;
   ChunkMap map_;
   std::string name_;
   std::vector<Arriving> chunks_;

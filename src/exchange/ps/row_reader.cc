@@ -8,8 +8,7 @@
 namespace paceline {
 
 RowReader::RowReader(Loop& loop, const RowDeal& deal, PsAddress address, Duration deadline)
-    : loop_(loop),
-      deal_(deal),
+    : deal_(deal),
       name_(address.self.name),
       arriving_(deal.servers()),
       answers_(deal.servers()),
@@ -31,7 +30,7 @@ RowReader::RowReader(Loop& loop, const RowDeal& deal, PsAddress address, Duratio
     refused_ = fmt::format("{} refuses version {}: {}", connection_->server_name(refusal.chunk()),
                            refusal.step(), wire::Refusal::Reason_Name(refusal.reason()));
   };
-  connection_ = std::make_unique<PsConnection>(loop_, std::move(address), std::move(events),
+  connection_ = std::make_unique<PsConnection>(loop, std::move(address), std::move(events),
                                                Clock::now() + deadline);
 }
 

@@ -32,7 +32,6 @@ class RowReader {
  private:
   void ask(wire::Pull pull);  // and wait for the answers
 
-  Loop& loop_;
   RowDeal deal_;
   std::string name_;
   std::uint64_t ticket_ = 0;      // of the read under way

@@ -56,9 +56,10 @@ class PsServer::Client final : public LinkHandler {
     }
     known_ = true;
     incarnation_ = header.incarnation;
-    if (!server_.timed_ || who_ != "worker") return serve(header, meta, payload);
+    const auto work = [&] { serve(header, meta, payload); };
+    if (!server_.timed_ || who_ != "worker") return server_.guarded(work);
     const double began = cpu_seconds_of_this_thread();
-    serve(header, meta, payload);
+    server_.guarded(work);
     server_.serving_ += cpu_seconds_of_this_thread() - began;
   }
 
@@ -111,14 +112,27 @@ class PsServer::Client final : public LinkHandler {
 };
 
 PsServer::PsServer(const ServerCore::Options& options, std::unique_ptr<Holding> holding,
-                   std::string digest, TellChief tell)
+                   std::string digest, TellChief tell, std::function<void()> failed)
     : core_(options),
       timed_(options.rows),
       holding_(std::move(holding)),
       digest_(std::move(digest)),
-      tell_(std::move(tell)) {}
+      tell_(std::move(tell)),
+      failed_(std::move(failed)) {}
 
 PsServer::~PsServer() = default;
+
+// What a client sends may be wrong (FrameError): its link is closed. Anything else that goes wrong
+// while its message is handled is this server's own failure.
+void PsServer::guarded(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const FrameError&) {
+    throw;
+  } catch (const std::exception&) {
+    failed_();
+  }
+}
 
 LinkHandler* PsServer::accept(std::shared_ptr<Link> link) {
   departed_.clear();

@@ -21,9 +21,11 @@ namespace paceline {
 class PsServer {
  public:
   using TellChief = std::function<void(ChiefWord)>;
-  // `digest` of the configuration: clients must have the same.
+  // `digest` of the configuration: clients must have the same. `failed` is called while an
+  // exception is handled that is this server's own, not a client's: what it holds may be half
+  // changed then.
   PsServer(const ServerCore::Options& options, std::unique_ptr<Holding> holding, std::string digest,
-           TellChief tell);
+           TellChief tell, std::function<void()> failed);
   ~PsServer();
 
   LinkHandler* accept(std::shared_ptr<Link> link);  // for the Listener
@@ -32,7 +34,6 @@ class PsServer {
   void told(wire::Type type, std::string_view meta);
   void report();  // how far this server is; call it now and then
 
-  std::uint64_t version() const { return core_.version(); }
   LinkCounters counters() const;
   // Of a table: what the processor has spent on workers' messages.
   double serving_seconds() const { return serving_; }
@@ -44,12 +45,14 @@ class PsServer {
   void send_params(const SendParams& send);
   void tell(const SendToChief& message);
   void gone(ClientId id);
+  void guarded(const std::function<void()>& work);
 
   ServerCore core_;
   bool timed_;  // small models have so many messages that the clock would be felt
   std::unique_ptr<Holding> holding_;
   std::string digest_;
   TellChief tell_;
+  std::function<void()> failed_;
   std::map<ClientId, std::unique_ptr<Client>> clients_;
   std::vector<std::unique_ptr<Client>> departed_;  // freed when the next one comes
   LinkCounters counted_;                           // of links that are gone

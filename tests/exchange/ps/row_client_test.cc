@@ -172,8 +172,8 @@ class RowCluster {
     shard_options.deterministic = shape_.deterministic;
     auto shard = std::make_unique<RowShard>(deal_, server, shard_options, kRowSchedule);
     shards_.push_back(shard.get());
-    servers_.push_back(
-        std::make_unique<PsServer>(options, std::move(shard), "digest", [](ChiefWord) {}));
+    servers_.push_back(std::make_unique<PsServer>(
+        options, std::move(shard), "digest", [](ChiefWord) {}, [] { throw; }));
     LinkOptions links;
     links.run = kRun;
     const std::string file = "unix:" + folder_.file("server" + std::to_string(server));

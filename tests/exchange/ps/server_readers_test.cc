@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "exchange/ps/scripted_server.h"
 #include "exchange/ps/server.h"
 #include "exchange/ps/shard.h"
@@ -72,47 +73,100 @@ struct Silent : LinkHandler {
   bool gone = false;
 };
 
-// Clocks are kept by incarnation: a client must not make up one after the other.
-TEST(ServerReaders, AClientKeepsItsIncarnation) {
-  Loop loop;
-  const ServerCore::Options options = ScriptedServer::options();
-  ShardOptions shard_options;
-  shard_options.grid = options.grid;
-  auto shard = std::make_unique<Shard>(ChunkMap(4, 1), 0, shard_options,
-                                       Schedule({}, 1, options.grid.examples, 1));
-  shard->load(0, 0, std::vector<float>(4), {});
-  PsServer server(options, std::move(shard), "digest", [](const ChiefWord&) {});
-  struct Forward : LinkHandler {
-    std::span<std::byte> place(Link& link, const FrameHeader& header,
-                               std::string_view meta) override {
-      return to->place(link, header, meta);
-    }
-    void received(Link& link, const FrameHeader& header, std::string_view meta,
-                  std::span<std::byte> payload) override {
-      to->received(link, header, meta, payload);
-    }
-    void closed(Link& link, const std::string& why) override {
-      reason = why;
-      to->closed(link, why);
-    }
-    LinkHandler* to = nullptr;
-    std::string reason;
-  };
-  Silent client;
-  Forward forward;
-  auto links = connect_in_memory({&loop, &client, "server"}, {&loop, &forward, "client"}, {});
-  forward.to = server.accept(std::move(links.second));
-  const auto say = [&](std::uint16_t type, std::uint32_t incarnation, const std::string& meta) {
+struct Forward : LinkHandler {
+  std::span<std::byte> place(Link& link, const FrameHeader& header,
+                             std::string_view meta) override {
+    return to->place(link, header, meta);
+  }
+  void received(Link& link, const FrameHeader& header, std::string_view meta,
+                std::span<std::byte> payload) override {
+    to->received(link, header, meta, payload);
+  }
+  void closed(Link& link, const std::string& why) override {
+    reason = why;
+    to->closed(link, why);
+  }
+  LinkHandler* to = nullptr;
+  std::string reason;
+};
+
+// Cannot answer: its memory is used up, say.
+class Failing : public Holding {
+ public:
+  explicit Failing(std::unique_ptr<Holding> shard) : shard_(std::move(shard)) {}
+  Gradient landing(ClientId client, const wire::Push& push, Range tiles) override {
+    return shard_->landing(client, push, tiles);
+  }
+  void accumulate(std::uint32_t, bool, Range, Gradient) override {}
+  bool is_finite(std::uint32_t, std::uint64_t) override { return true; }
+  Norm measure(std::uint64_t) override { return {}; }
+  void apply(const Apply&, const Gradient&) override {}
+  void pin(std::uint64_t) override {}
+  void release(std::uint64_t) override {}
+  Answer answer(const SendParams&) override { throw std::bad_alloc(); }
+
+ private:
+  std::unique_ptr<Holding> shard_;
+};
+
+// A server with one chunk of four floats, and a client.
+class ServerOfOne {
+ public:
+  explicit ServerOfOne(bool fails = false) {
+    const ServerCore::Options options = ScriptedServer::options();
+    ShardOptions shard_options;
+    shard_options.grid = options.grid;
+    auto shard = std::make_unique<Shard>(ChunkMap(4, 1), 0, shard_options,
+                                         Schedule({}, 1, options.grid.examples, 1));
+    shard->load(0, 0, std::vector<float>(4), {});
+    std::unique_ptr<Holding> holding = std::move(shard);
+    if (fails) holding = std::make_unique<Failing>(std::move(holding));
+    server_ = std::make_unique<PsServer>(
+        options, std::move(holding), "digest", [](const ChiefWord&) {},
+        [this] { failure = current_error(); });
+    links_ = connect_in_memory({&loop_, &client, "server"}, {&loop_, &forward, "client"}, {});
+    forward.to = server_->accept(std::move(links_.second));
+    say(kHelloType, 0, encode_hello({"worker", "digest"}));
+  }
+  void say(std::uint16_t type, std::uint32_t incarnation, const std::string& meta) {
     FrameHeader header;
     header.type = type;
     header.incarnation = incarnation;
-    links.first->send(header, meta);
-  };
-  say(kHelloType, 0, encode_hello({"worker", "digest"}));
-  say(wire::PULL, 7, pull_of(0, 1).SerializeAsString());
-  say(wire::PULL, 8, pull_of(0, 2).SerializeAsString());
-  ASSERT_TRUE(loop.run_until([&] { return client.gone; }, Clock::now() + std::chrono::seconds(20)));
-  EXPECT_THAT(forward.reason, HasSubstr("incarnation 8 speaks on the line of 7"));
+    links_.first->send(header, meta);
+  }
+  bool until(const std::function<bool()>& done) {
+    return loop_.run_until(done, Clock::now() + std::chrono::seconds(20));
+  }
+
+ private:
+  Loop loop_;
+
+ public:
+  Silent client;
+  Forward forward;
+  std::optional<Error> failure;  // of the server
+
+ private:
+  std::unique_ptr<PsServer> server_;
+  std::pair<std::shared_ptr<Link>, std::shared_ptr<Link>> links_;
+};
+
+// Clocks are kept by incarnation: a client must not make up one after the other.
+TEST(ServerReaders, AClientKeepsItsIncarnation) {
+  ServerOfOne server;
+  server.say(wire::PULL, 7, pull_of(0, 1).SerializeAsString());
+  server.say(wire::PULL, 8, pull_of(0, 2).SerializeAsString());
+  ASSERT_TRUE(server.until([&] { return server.client.gone; }));
+  EXPECT_THAT(server.forward.reason, HasSubstr("incarnation 8 speaks on the line of 7"));
+  EXPECT_FALSE(server.failure);
+}
+
+TEST(ServerReaders, AServersOwnFailureIsNotItsClients) {
+  ServerOfOne server(/*fails=*/true);
+  server.say(wire::PULL, 7, pull_of(0, 0).SerializeAsString());
+  ASSERT_TRUE(server.until([&] { return server.failure.has_value(); }));
+  EXPECT_THAT(server.failure->what(), HasSubstr("not enough memory"));
+  EXPECT_FALSE(server.client.gone);
 }
 
 }  // namespace
