@@ -96,7 +96,8 @@ TEST_F(ReviewsRun, OnlyRowsThatAStepTouchesTravel) {
   for (const char* name : {"ps", "async", "halves"}) {
     const double steps = 2 * 320 / 20.0;
     const double all = steps * static_cast<double>(parameters(name).size() * sizeof(float));
-    for (const nlohmann::json& role : summary(name)["roles"]) {
+    const nlohmann::json roles = summary(name)["roles"];
+    for (const nlohmann::json& role : roles) {
       if (role["role"] != "worker") continue;
       EXPECT_LT(role["bytes_in"].get<double>(), all / 5) << name;
       EXPECT_LT(role["bytes_out"].get<double>(), all / 5) << name;

@@ -12,6 +12,7 @@ using testing::HasSubstr;
 
 class PrepareByMpi : public PrepareRun {
  protected:
+  PrepareByMpi() { expect_leaks_of_mpi(); }
   // On loopback alone, as whoever runs the tests.
   std::vector<std::string> mpirun(int processes) const {
     return {"env",

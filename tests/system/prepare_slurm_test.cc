@@ -121,6 +121,7 @@ class Slurm {
 // One Slurm for all tests, since it takes longer to start than they do: ctest runs them together.
 class PrepareBySlurm : public PrepareRun {
  protected:
+  PrepareBySlurm() { expect_leaks_of_mpi(); }
   static void SetUpTestSuite() { slurm_ = std::make_unique<Slurm>(); }
   static void TearDownTestSuite() { slurm_.reset(); }
   void SetUp() override { ASSERT_TRUE(slurm_->is_idle()) << slurm_->log(); }
