@@ -53,7 +53,8 @@ void serve(const Setting& setting, int address_fd) {
   for (const std::uint32_t chunk : options.chunks) {
     shard->load(chunk, 0, std::vector<float>(setting.map.floats_of(chunk).size()), {});
   }
-  PsServer server(options, std::move(shard), kDigest, [](const ChiefWord&) {});
+  PsServer server(
+      options, std::move(shard), kDigest, [](const ChiefWord&) {}, [] { throw; });
   LinkOptions link_options;
   link_options.run = kRun;
   // Several hosts are as a run has them; alone it is compared with an echo, over TCP as that.

@@ -84,10 +84,11 @@ void serve(const Served& served, int address_fd) {
   shard_options.optimizer = adagrad();
   shard_options.mode = Mode::kAsync;
   shard_options.grid = served.grid;
-  PsServer server(options,
-                  std::make_unique<RowShard>(RowDeal(kTable, 1), 0, shard_options,
-                                             Schedule({.rate = 0.1}, 1, served.grid.examples, 1)),
-                  kDigest, [](const ChiefWord&) {});
+  PsServer server(
+      options,
+      std::make_unique<RowShard>(RowDeal(kTable, 1), 0, shard_options,
+                                 Schedule({.rate = 0.1}, 1, served.grid.examples, 1)),
+      kDigest, [](const ChiefWord&) {}, [] { throw; });
   LinkOptions link_options;
   link_options.run = kRun;
   const Listener listener(
