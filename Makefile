@@ -60,7 +60,7 @@ fuzz: build-fuzz ## all fuzzers, for SECONDS_EACH [60] each, on from the last ti
 
 debug: all-packages ## build everything without optimization, each source compiled alone
 	cmake --preset debug $(OPTIONAL) $(CMAKE_OPTIONS)
-	cmake --build build/debug -j $(JOBS)
+	cmake --build build/debug -j $(JOBS) -- -k 0
 
 check: packages ## layers of the source tree, paths in the documentation, formatting
 	tools/check_layers
