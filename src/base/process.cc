@@ -1,6 +1,7 @@
 #include "base/process.h"
 
 #include <fcntl.h>
+#include <link.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -18,17 +19,11 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/control_group.h"
 #include "base/error.h"
 
 namespace paceline {
 namespace {
-
-// The first number in a file such as a cgroup's memory limit; 0 when there is none.
-std::uint64_t number_in(const char* path) {
-  std::ifstream in(path);
-  std::uint64_t value = 0;
-  return in >> value ? value : 0;
-}
 
 // The number beside `field` in a file of "field number …" lines; 0 when it is not there.
 std::uint64_t number_beside(const char* path, std::string_view field) {
@@ -42,18 +37,30 @@ std::uint64_t number_beside(const char* path, std::string_view field) {
   return 0;
 }
 
-// Where one version of Linux's control groups says how much memory they may use and do.
-struct MemoryGroup {
-  const char* limit;
-  const char* used;
-  const char* statistics;
-  const char* cache;  // the field of `statistics` that counts what is freed on demand
-};
-constexpr std::array<MemoryGroup, 2> kMemoryGroups = {
-    {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current", "/sys/fs/cgroup/memory.stat",
-      "inactive_file"},
-     {"/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes",
-      "/sys/fs/cgroup/memory/memory.stat", "total_inactive_file"}}};
+// From the notes in its memory: each a header, a name and a content, padded to whole words.
+std::string build_id_of(const dl_phdr_info& program) {
+  const auto padded = [](std::size_t size) { return (size + 3) / 4 * 4; };
+  for (int i = 0; i < program.dlpi_phnum; ++i) {
+    const auto& segment = program.dlpi_phdr[i];
+    if (segment.p_type != PT_NOTE) continue;
+    const auto* at = reinterpret_cast<const char*>(program.dlpi_addr + segment.p_vaddr);
+    const char* const end = at + segment.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, at, sizeof note);
+      const char* content = at + sizeof note + padded(note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID) {
+        std::string text;
+        for (std::size_t byte = 0; byte < note.n_descsz; ++byte) {
+          text += fmt::format("{:02x}", static_cast<unsigned char>(content[byte]));
+        }
+        return text;
+      }
+      at = content + padded(note.n_descsz);
+    }
+  }
+  return {};
+}
 
 // Runs in the child between fork and exec: only calls that are safe there. Reports the
 // reason through `report` when the program cannot be started.
@@ -168,22 +175,16 @@ Usage usage_of_this_process() {
 }
 
 std::uint64_t available_memory() {
-  std::uint64_t available = number_beside("/proc/meminfo", "MemAvailable:") * 1024;
-  for (const MemoryGroup& group : kMemoryGroups) {
-    const std::uint64_t limit = number_in(group.limit);
-    if (limit == 0) continue;
-    const std::uint64_t used = number_in(group.used);
-    const std::uint64_t held = used - std::min(used, number_beside(group.statistics, group.cache));
-    available = std::min(available, limit - std::min(limit, held));
-  }
-  return available;
+  const std::uint64_t available = number_beside("/proc/meminfo", "MemAvailable:") * 1024;
+  return std::min(available, read_control_group().memory_left.value_or(available));
 }
 
 unsigned available_cores() {
   cpu_set_t cores;
   CPU_ZERO(&cores);
   if (::sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  return static_cast<unsigned>(std::max(1, CPU_COUNT(&cores)));
+  const double allowed = read_control_group().cores.value_or(CPU_SETSIZE);
+  return static_cast<unsigned>(std::max(1.0, std::min<double>(CPU_COUNT(&cores), allowed)));
 }
 
 std::vector<unsigned> available_core_numbers() {
@@ -207,6 +208,21 @@ void pin_this_thread(std::span<const unsigned> cores) {
 std::string host_name() {
   std::array<char, 256> name{};
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown";
+}
+
+const std::string& build_id() {
+  // The first module is the program itself.
+  static const std::string id = [] {
+    std::string found;
+    ::dl_iterate_phdr(
+        [](dl_phdr_info* program, std::size_t, void* result) {
+          *static_cast<std::string*>(result) = build_id_of(*program);
+          return 1;
+        },
+        &found);
+    return found;
+  }();
+  return id;
 }
 
 std::string this_executable() {

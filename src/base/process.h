@@ -17,12 +17,16 @@ struct Usage {
 Usage usage_of_this_process();
 double cpu_seconds_of_this_thread();
 
-std::uint64_t available_memory();                // of this host, in bytes; a cgroup limit counts
-unsigned available_cores();                      // that this process may run on
-std::vector<unsigned> available_core_numbers();  // that this thread may run on
+std::uint64_t available_memory();  // of this host, in bytes, or what control groups leave of it
+// As many as control groups give this process the time of, at least one.
+unsigned available_cores();
+std::vector<unsigned> available_core_numbers();  // that this thread may run on, whatever its time
 void pin_this_thread(std::span<const unsigned> cores);  // as far as the system allows it
 std::string host_name();
 std::string this_executable();
+// Of this program: another build has another, whatever its version. As the linker has noted it, in
+// hexadecimal digits; empty: it has not.
+const std::string& build_id();
 
 struct Command {
   std::vector<std::string> arguments;  // arguments[0] is the program, found by PATH

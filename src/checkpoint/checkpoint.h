@@ -17,6 +17,7 @@
 #include "base/file/random_access_file.h"
 #include "base/range.h"
 #include "checkpoint/sections.h"
+#include "checkpoint/value_source.h"
 #include "model/model.h"
 
 namespace paceline {
@@ -49,13 +50,12 @@ void write_checkpoint(const std::filesystem::path& path, const CheckpointInfo& i
 // DataError naming the file: missing, truncated, damaged (and where), another version. The
 // constructor verifies all but the numbers. Several threads may read at once, but for one that has
 // an `activity`: it counts every block.
-class CheckpointReader {
+class CheckpointReader final : public ValueSource {
  public:
   explicit CheckpointReader(std::filesystem::path path, Activity* activity = nullptr);
 
-  const CheckpointInfo& info() const { return info_; }
-  // After an exception the contents of `out` mean nothing.
-  void read(std::uint64_t vector, Range floats, std::span<float> out) const;
+  const CheckpointInfo& info() const override { return info_; }
+  void read(std::uint64_t vector, Range floats, std::span<float> out) const override;
   void verify() const;  // reads all of the numbers
   // Throws DataError naming the first tensor whose name or shape differs.
   void expect_layout(const Layout& layout) const;

@@ -5,9 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file/file.h"
+#include "base/file/memory_file.h"
 #include "base/log.h"
-#include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "cli/estimate.h"
 #include "config/recipe.h"
@@ -23,6 +22,8 @@
 
 namespace paceline {
 namespace {
+
+constexpr std::size_t kMostSpecBytes = std::size_t{64} << 20;
 
 // Once for all roles, which then look at the sizes only.
 void fetch_or_verify(const DataOptions& data, const Progress& progress) {
@@ -50,7 +51,7 @@ void train_action(const RunConfig& wanted, Reporter& reporter) {
     }
   }
   check_batch(config, estimate_dataset(config.data, Split::kTrain));
-  train(config, config_toml(config), reporter);
+  train(config, reporter);
 }
 
 nlohmann::json ideal_action(const RunConfig& config, Reporter& reporter) {
@@ -63,15 +64,11 @@ nlohmann::json ideal_action(const RunConfig& config, Reporter& reporter) {
 }
 
 void role_action(const RoleOptions& options) {
-  start_logging(options.name, {}, options.run.log_level);
-  RoleContext role{options.run,         digest(read_text(options.config)),
-                   options.name,        options.chief,
-                   options.announce_fd, options.failure_fd};
-  if (options.role == "chief") return run_chief(role);
-  if (options.role == "server") return run_server(role);
-  const bool ring = options.run.exchange == ExchangeKind::kAllReduce;
-  if (options.role == "worker") return ring ? run_ring_worker(role) : run_worker(role);
-  run_evaluator(role);
+  RoleContext role = read_role(content_of(options.spec_fd, kMostSpecBytes));
+  role.status_fd = options.announce_fd;
+  role.failure_fd = options.failure_fd;
+  start_logging(role.name, {}, role.config.log_level);
+  run_role(role);
 }
 
 }  // namespace

@@ -94,14 +94,10 @@ struct SettingsOptions {
 
 // One process of a run, started by the launcher of that run.
 struct RoleOptions {
-  std::string role;              // chief, server, worker, evaluator
-  std::string name;              // "server0": in logs and messages
-  std::filesystem::path config;  // the run's config.toml
-  RunConfig run;                 // its content
-  std::string chief;             // address of the chief; empty for the chief itself
-  std::string listen;            // the address to bind to; empty: that of the config
-  int announce_fd = -1;          // where to write the own address when it is known; -1: nowhere
-  int failure_fd = -1;           // where to write why it fails, for who started it; -1: nowhere
+  std::string name;      // "server0": for people who look at processes
+  int spec_fd = -1;      // where to read what it is to do
+  int announce_fd = -1;  // where to write the own address when it is known; -1: nowhere
+  int failure_fd = -1;   // where to write why it fails, for who started it; -1: nowhere
 };
 
 using ParsedCommand =

@@ -13,10 +13,10 @@ wire::Assignment ChiefCore::make_assignment(std::uint64_t start) {
   message.set_epoch(assignment.epoch);
   message.set_start(start);
   for (const std::uint32_t worker : live(Role::kWorker)) {
-    assignment.entries.push_back({worker, 1.0});
+    assignment.entries.push_back({worker, 1});
     wire::AssignmentEntry& entry = *message.add_entries();
     entry.set_worker(worker);
-    entry.set_weight(1.0);
+    entry.set_weight(1);
   }
   owners_.add(std::move(assignment));
   return message;

@@ -115,7 +115,6 @@ void ChiefCore::begin_if_ready() {
     wire::Setup setup;
     setup.set_index(members_.at(server).rank);
     setup.set_version(options_.version);
-    setup.set_checkpoint(options_.checkpoint);
     send(server, setup);
     versions_[server] = options_.version;
   }

@@ -100,7 +100,6 @@ class ChiefCore {
     std::uint64_t version = 0;       // to start from
     std::uint64_t last_version = 0;  // steps of the whole run
     RangeSet applied;                // async: leases that are done, when not all below version
-    std::string checkpoint;          // path the servers start from; empty: fresh
     std::uint64_t lease_block = 16;
     std::uint64_t checkpoint_every = 1;  // epochs; 0: only at the end
     bool ring = false;                   // of workers, which must not come and go

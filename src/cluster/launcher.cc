@@ -1,6 +1,5 @@
 #include "cluster/launcher.h"
 
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,15 +9,12 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <span>
 #include <string_view>
 #include <system_error>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
-#include "base/file/read_at.h"
-#include "net/endpoint.h"
 #include "session/failure.h"
 
 namespace paceline {
@@ -80,40 +76,35 @@ void remove_abandoned_folders() {
 // The longest line of an Error, all of whose bytes are escaped, is shorter.
 constexpr std::size_t kMostFailureBytes = std::size_t{8} << 20;
 
-std::string content_of(int fd) {
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) return {};
-  std::string text(std::min(static_cast<std::size_t>(status.st_size), kMostFailureBytes), '\0');
-  text.resize(read_at(fd, 0, std::as_writable_bytes(std::span(text))).value_or(0));
-  return text;
-}
-
 }  // namespace
 
 LocalLauncher::~LocalLauncher() {
   wait_all(Clock::now());
 }
 
-void LocalLauncher::start(const std::string& name, std::vector<std::string> arguments, int keep) {
-  Descriptor failure(::memfd_create("failure", MFD_CLOEXEC));
-  if (!failure.valid()) throw Error("memfd_create: " + errno_text(errno));
+void LocalLauncher::start(const std::string& name, std::vector<std::string> arguments,
+                          std::string_view spec, int keep) {
+  const MemoryFile spec_file("spec", spec);
+  MemoryFile failure("failure");
   Command command;
   command.arguments = std::move(arguments);
   command.arguments.insert(command.arguments.end(),
-                           {"--failure-fd", std::to_string(failure.get())});
+                           {"--spec-fd", std::to_string(spec_file.descriptor()), "--failure-fd",
+                            std::to_string(failure.descriptor())});
   command.output = log_dir_ / (name + ".log");
-  command.keep.push_back(failure.get());
+  command.keep = {spec_file.descriptor(), failure.descriptor()};
   if (keep >= 0) command.keep.push_back(keep);
   command.dies_with_parent = true;
   command.own_group = true;
   const pid_t pid = paceline::start(command);
-  children_.push_back({{name, pid, std::nullopt, std::nullopt}, failure.take()});
+  children_.push_back({{name, pid, std::nullopt, std::nullopt}, std::move(failure)});
 }
 
 void LocalLauncher::settle(Started& child, const Finished& finished) {
   child.finished = finished;
-  child.failure = read_failure_line(content_of(child.failure_fd));
-  ::close(std::exchange(child.failure_fd, -1));
+  child.failure =
+      read_failure_line(content_of(child.failure_file->descriptor(), kMostFailureBytes));
+  child.failure_file.reset();
 }
 
 std::vector<LocalLauncher::Child> LocalLauncher::ended() {

@@ -3,8 +3,8 @@
 // Every role dies with the launcher's process, however that ends (the kernel sees to it).
 // Call everything from the thread that made the launcher.
 //
-// Each is given a descriptor to say why it fails: a file in memory, so that writing to it waits for
-// nobody and what was written is there whatever becomes of the writer.
+// Each is given two descriptors of files in memory: one to read what it is to be, one to say why it
+// fails.
 #pragma once
 
 #include <sys/types.h>
@@ -13,11 +13,13 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file/lock.h"
+#include "base/file/memory_file.h"
 #include "base/process.h"
 
 namespace paceline {
@@ -36,10 +38,11 @@ class LocalLauncher {
     std::optional<Error> failure;  // as it has said when it ended
   };
 
-  // Starts `arguments` (the program first) and `--failure-fd N`: there the child writes a line of
-  // session/failure.h if it fails. Its output goes to LOG_DIR/NAME.log. `keep` is another
-  // descriptor it inherits, or −1.
-  void start(const std::string& name, std::vector<std::string> arguments, int keep = -1);
+  // Starts `arguments` (the program first) with `--spec-fd N`, where the child reads `spec`, and
+  // `--failure-fd N`, where it writes a line of session/failure.h if it fails. Its output goes to
+  // LOG_DIR/NAME.log. `keep` is another descriptor it inherits, or −1.
+  void start(const std::string& name, std::vector<std::string> arguments, std::string_view spec,
+             int keep = -1);
 
   // Children that have ended since the last call.
   std::vector<Child> ended();
@@ -53,7 +56,7 @@ class LocalLauncher {
 
  private:
   struct Started : Child {
-    int failure_fd = -1;  // while it runs
+    std::optional<MemoryFile> failure_file;  // while it runs
   };
   static void settle(Started& child, const Finished& finished);
 

@@ -70,8 +70,12 @@ RunConfig read_recipe(const fs::path& file) {
 }
 
 RunConfig read_config(const fs::path& file) {
+  return parse_config(read_text(file), file);
+}
+
+RunConfig parse_config(std::string_view text, const std::string& source) {
   RunConfig config;
-  apply_toml(read_text(file), file, TomlKind::kConfig, config);
+  apply_toml(text, source, TomlKind::kConfig, config);
   return config;
 }
 

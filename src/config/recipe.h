@@ -39,7 +39,12 @@ NamedSettings apply_toml(std::string_view text, const std::string& source, TomlK
 RunConfig read_recipe(const std::filesystem::path& file);
 RunConfig read_config(const std::filesystem::path& file);
 
-// The text of config.toml: read_config gives back the same configuration.
+// The text of config.toml: parse_config and read_config give back the same configuration.
 std::string config_toml(const RunConfig& config);
+RunConfig parse_config(std::string_view text, const std::string& source);
+
+// A digest of what all processes of a run must agree on: of all settings but those that are each
+// host's own, such as paths.
+std::string shared_digest(const RunConfig& config);
 
 }  // namespace paceline

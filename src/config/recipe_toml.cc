@@ -200,6 +200,21 @@ bool needs_quotes(SettingType type) {
          type != SettingType::kBoolean && type != SettingType::kBytes;
 }
 
+std::string line_of(const Setting& setting, const RunConfig& config) {
+  const std::string value = setting.format(config);
+  return fmt::format("{} = {}\n", setting.key, needs_quotes(setting.type) ? quoted(value) : value);
+}
+
+std::string lines_of_groups(const RunConfig& config) {
+  std::string out;
+  for (const ParameterGroup& group : config.groups) {
+    out += fmt::format("\n[[group]]\nprefix = {}\nrate-factor = {}\ndecay-factor = {}\n",
+                       quoted(group.prefix), format_number(group.rate_factor),
+                       format_number(group.decay_factor));
+  }
+  return out;
+}
+
 }  // namespace
 
 NamedSettings apply_toml(std::string_view text, const std::string& source, TomlKind kind,
@@ -223,16 +238,17 @@ std::string config_toml(const RunConfig& config) {
       section = setting.section;
       out += fmt::format("\n# {}\n", section);
     }
-    const std::string value = setting.format(config);
-    out +=
-        fmt::format("{} = {}\n", setting.key, needs_quotes(setting.type) ? quoted(value) : value);
+    out += line_of(setting, config);
   }
-  for (const ParameterGroup& group : config.groups) {
-    out += fmt::format("\n[[group]]\nprefix = {}\nrate-factor = {}\ndecay-factor = {}\n",
-                       quoted(group.prefix), format_number(group.rate_factor),
-                       format_number(group.decay_factor));
+  return out + lines_of_groups(config);
+}
+
+std::string shared_digest(const RunConfig& config) {
+  std::string text;
+  for (const Setting& setting : settings()) {
+    if (setting.shared) text += line_of(setting, config);
   }
-  return out;
+  return digest(text + lines_of_groups(config));
 }
 
 }  // namespace paceline

@@ -35,6 +35,7 @@ struct Setting {
   SettingScope scope = SettingScope::kEverywhere;
   std::vector<std::string> choices;
   std::string default_text;  // as people see it
+  bool shared = true;        // all processes of a run must agree on it; else it is each host's own
 
   // Throws ConfigError with the sentence alone; the caller says where the value stood.
   std::function<void(RunConfig&, std::string_view)> parse;

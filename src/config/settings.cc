@@ -18,6 +18,12 @@ Setting with_scope(Setting setting, SettingScope scope) {
   return setting;
 }
 
+// Such as a path: on another host it may be another.
+Setting own(Setting setting) {
+  setting.shared = false;
+  return setting;
+}
+
 Setting with_default(Setting setting, std::string text) {
   setting.default_text = std::move(text);
   return setting;
@@ -26,8 +32,8 @@ Setting with_default(Setting setting, std::string text) {
 std::vector<Setting> data_settings() {
   return {
       text("data", FIELD(data.name), "what is learned from", dataset_names()),
-      with_default(path("data-dir", FIELD(data.dir),
-                        "where datasets are kept; idx: folder of the four files"),
+      with_default(own(path("data-dir", FIELD(data.dir),
+                            "where datasets are kept; idx: folder of the four files")),
                    "~/.cache/paceline"),
       integer("data-limit", FIELD(data.limit),
               "use only N training examples: the first ones, of texts a sample; 0: all"),
@@ -44,13 +50,14 @@ std::vector<Setting> data_settings() {
               1U << 16),
       integer("synthetic-seed", FIELD(data.synthetic.seed),
               "synthetic: another seed, other examples"),
-      path("data-file", FIELD(data.text.file),
-           "reviews, sentences: LABEL<tab>TEXT or SENTENCE<tab>TRANSLATION; plain or .gz; reviews: "
-           "or prepared, see docs/prepared.md. images: a folder with a folder per class. rows: "
-           "text, "
-           "plain, .gz or .zst; a folder or a pattern means many"),
-      path("test-file", FIELD(data.text.test_file),
-           "reviews, sentences, images, rows: what is tested on; none: a part of --data-file"),
+      own(path(
+          "data-file", FIELD(data.text.file),
+          "reviews, sentences: LABEL<tab>TEXT or SENTENCE<tab>TRANSLATION; plain or .gz; reviews: "
+          "or prepared, see docs/prepared.md. images: a folder with a folder per class. rows: "
+          "text, "
+          "plain, .gz or .zst; a folder or a pattern means many")),
+      own(path("test-file", FIELD(data.text.test_file),
+               "reviews, sentences, images, rows: what is tested on; none: a part of --data-file")),
       number("test-share", FIELD(data.text.test_share),
              "reviews, sentences, images, rows: the part of --data-file that is tested on",
              kFraction),
@@ -73,8 +80,8 @@ std::vector<Setting> data_settings() {
       integer("bits", FIELD(data.rows.format.bits), "rows: 2^N features are told apart", 1,
               kMostBits),
       integer("max-bad", FIELD(data.rows.most_bad), "rows: lines that may be left out"),
-      with_default(path("cache-dir", FIELD(data.rows.cache_dir),
-                        "rows: where what was read of the text is kept"),
+      with_default(own(path("cache-dir", FIELD(data.rows.cache_dir),
+                            "rows: where what was read of the text is kept")),
                    "DATA-DIR/rows"),
       choice("order", FIELD(order.kind), "order of the examples in an epoch",
              {"full", "blocks", "sequential"}),
@@ -83,7 +90,7 @@ std::vector<Setting> data_settings() {
       integer("threads", FIELD(model.threads),
               "that a worker computes with; 0: its share of the cores, or 1 if deterministic", 0,
               1024),
-      boolean("pin", FIELD(pin), "keep each worker on cores of its own"),
+      own(boolean("pin", FIELD(pin), "keep each worker on cores of its own")),
       integer("loader-depth", FIELD(loader.depth), "shares read ahead; 0: read when needed", 0, 64),
       integer("loader-threads", FIELD(loader.threads), "threads that read ahead", 1, 64),
   };
@@ -184,9 +191,9 @@ std::vector<Setting> process_settings() {
   using namespace std::chrono_literals;
   return {
       choice("transport", FIELD(transport), "sockets between the roles", {"unix", "tcp"}),
-      text("listen", FIELD(listen), "tcp: address the roles bind to"),
-      text("hosts", FIELD(hosts), "tcp: emulated hosts, as ADDRESS netns=NAME cores=LIST; …"),
-      integer("port", FIELD(port), "tcp: port of the chief; 0: any that is free", 0, 65535),
+      own(text("listen", FIELD(listen), "tcp: address the roles bind to")),
+      own(text("hosts", FIELD(hosts), "tcp: emulated hosts, as ADDRESS netns=NAME cores=LIST; …")),
+      own(integer("port", FIELD(port), "tcp: port of the chief; 0: any that is free", 0, 65535)),
       boolean("insecure", FIELD(insecure), "allow addresses other than loopback"),
       duration("heartbeat", FIELD(heartbeat), "how often a role says that it lives", 1ms),
       duration("member-timeout", FIELD(member_timeout), "silence after which a role is dead", 1ms),
@@ -194,26 +201,30 @@ std::vector<Setting> process_settings() {
       duration("start-timeout", FIELD(start_timeout), "time for all roles to register", 1ms),
       duration("spin", FIELD(spin), "polling before a wait blocks; none in workers of large models",
                0ms),
-      bytes("memory-limit", FIELD(memory_limit), "for all roles on this host; 0: what is free"),
+      own(bytes("memory-limit", FIELD(memory_limit),
+                "for all roles on this host; 0: what is free")),
   };
 }
 
 std::vector<Setting> output_settings() {
   return {
       with_scope(text("recipe", FIELD(recipe), "name of the recipe"), SettingScope::kResolved),
-      with_scope(with_default(path("run-dir", FIELD(run_dir), "directory the run leaves behind"),
-                              "runs/RECIPE-TIME"),
-                 SettingScope::kCommandLine),
-      with_scope(with_default(path("resume", FIELD(resume), "run directory to go on from"), "none"),
-                 SettingScope::kCommandLine),
-      with_default(path("init", FIELD(init), "run directory whose weights the run starts with"),
-                   "none"),
+      with_scope(
+          with_default(own(path("run-dir", FIELD(run_dir), "directory the run leaves behind")),
+                       "runs/RECIPE-TIME"),
+          SettingScope::kCommandLine),
+      with_scope(
+          with_default(own(path("resume", FIELD(resume), "run directory to go on from")), "none"),
+          SettingScope::kCommandLine),
+      with_default(
+          own(path("init", FIELD(init), "run directory whose weights the run starts with")),
+          "none"),
       integer("checkpoint-every", FIELD(checkpoint_every),
               "epochs between checkpoints; 0: only at the end"),
       integer("keep-checkpoints", FIELD(keep_checkpoints),
               "newest checkpoints to keep; older ones are deleted", 1),
-      text("log-level", FIELD(log_level), "least important line in the logs",
-           {"trace", "debug", "info", "warning", "error"}),
+      own(text("log-level", FIELD(log_level), "least important line in the logs",
+               {"trace", "debug", "info", "warning", "error"})),
   };
 }
 

@@ -1,24 +1,21 @@
 #include "exchange/assignment.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 
 namespace paceline {
 
-// Cuts at the rounded cumulative weights: every tile goes to exactly one worker, and equal
-// weights differ by at most one tile.
+// Cuts at the cumulative weights, rounded to the nearest tile: every tile goes to exactly one
+// worker, and equal weights differ by at most one tile.
 Range Assignment::tiles_for(std::uint32_t worker, std::uint64_t tiles) const {
-  double total = 0;
+  std::uint64_t total = 0;
   for (const AssignmentEntry& entry : entries) total += entry.weight;
-  if (!(total > 0)) return {};
-  const auto cut = [&](double cumulative) {
-    return std::min<std::uint64_t>(
-        tiles, static_cast<std::uint64_t>(
-                   std::floor(cumulative / total * static_cast<double>(tiles) + 0.5)));
+  if (total == 0) return {};
+  const auto cut = [&](std::uint64_t cumulative) {
+    return (2 * cumulative * tiles + total) / (2 * total);
   };
-  double before = 0;
+  std::uint64_t before = 0;
   for (const AssignmentEntry& entry : entries) {
     if (entry.worker == worker) return {cut(before), cut(before + entry.weight)};
     before += entry.weight;

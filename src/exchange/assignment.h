@@ -2,7 +2,8 @@
 //
 // Each worker derives its own share from the assignment, so that the chief speaks only when the
 // assignment changes. Shares are consecutive tiles, in the order of the assignment's entries, sized
-// in proportion to their weights.
+// in proportion to their weights. All of it is integers: two builds, by whatever compilers, never
+// cut a step at different tiles.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,11 @@
 namespace paceline {
 
 struct AssignmentEntry {
+  // So that sums over all workers, times the tiles of a step, have less than 64 bits.
+  static constexpr std::uint32_t kMostWeight = 1U << 20;
+
   std::uint32_t worker = 0;  // its incarnation
-  double weight = 1;
+  std::uint32_t weight = 1;  // at most kMostWeight
 
   bool operator==(const AssignmentEntry&) const = default;
 };

@@ -13,7 +13,7 @@
 namespace paceline {
 
 inline constexpr std::uint32_t kFrameMagic = 0x45434150;  // "PACE"
-inline constexpr std::uint16_t kProtocolVersion = 5;
+inline constexpr std::uint16_t kProtocolVersion = 6;
 inline constexpr std::size_t kHeaderBytes = 64;
 inline constexpr std::size_t kPreambleBytes = 8;  // magic, version, type: never change
 inline constexpr std::size_t kMaxMetaBytes = std::size_t{1} << 20;

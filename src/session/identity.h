@@ -9,14 +9,11 @@
 namespace paceline {
 
 struct Identity {
-  std::uint64_t run = 0;
-  std::string digest;  // of the configuration, which all roles share
-  std::string role;    // "worker"
-  std::string name;    // "worker1": in messages
+  std::uint64_t run = 0;  // of this start of it
+  std::string digest;     // of the configuration, which all roles share
+  std::string role;       // "worker"
+  std::string name;       // "worker1": in messages
 };
-
-// A run is known by the digest of its configuration, which names its run directory.
-std::uint64_t run_id(const std::string& config_digest);
 
 // Of a ring without servers: what the chief calls the thread of this worker's process that keeps
 // versions.

@@ -15,6 +15,7 @@
 #include "session/hello.h"
 #include "session/member.h"
 #include "session/message.h"
+#include "train/start.h"
 
 namespace paceline {
 namespace {
@@ -54,10 +55,10 @@ struct TypeOf {
 
 Chief::Chief(const RoleContext& role, const Address& address)
     : role_(role),
-      workload_(make_workload(role.config)),
-      saved_as_(checkpoint_info(role.config, workload_, 0)),
+      workload_(make_workload(role)),
+      saved_as_(checkpoint_info(role, workload_, 0)),
       loop_(Duration::zero()),
-      record_(role.config, workload_.grid, role.status_fd),
+      record_(role.config, workload_.grid, role.status_fd, role.bad_lines),
       watch_(role.config.deadline, Clock::now()) {
   const RunConfig& config = role_.config;
   ChiefCore::Options options;
@@ -69,18 +70,16 @@ Chief::Chief(const RoleContext& role, const Address& address)
   options.last_version = workload_.last_version;
   options.lease_block = config.lease_block;
   options.checkpoint_every = config.checkpoint_every;
-  if (!config.resume.empty()) {
-    options.checkpoint = find_checkpoint(config.resume);
-    const CheckpointReader reader(options.checkpoint);
-    options.version = reader.info().version;
-    record_.resumed(options.checkpoint, options.version);
-    for (const Range& range : reader.info().applied) {
+  if (const auto checkpoint = open_checkpoint(role)) {
+    options.version = checkpoint->info().version;
+    record_.resumed(role.checkpoint, options.version);
+    for (const Range& range : checkpoint->info().applied) {
       for (std::uint64_t step = range.begin; step < range.end; ++step) options.applied.add(step);
     }
   }
   core_ = std::make_unique<ChiefCore>(options);
   LinkOptions link_options;
-  link_options.run = run_id(role_.digest);
+  link_options.run = role_.id;
   line_events_.entered = [this](MemberLine& line, const wire::Register& who) {
     guarded([&] { enter(line, who); });
   };
@@ -384,8 +383,7 @@ void run_chief(const RoleContext& role) {
   if (config.transport == Transport::kTcp) {
     address = {Address::Kind::kTcp, config.listen, config.port};
   } else {
-    address = {Address::Kind::kUnix,
-               role.chief.empty() ? "chief.sock" : Address::parse(role.chief).host, 0};
+    address = Address::parse(role.chief);
   }
   Chief chief(role, address);
   const SignalWatcher signals({SIGTERM, SIGINT}, [&](int) { chief.interrupt(); });

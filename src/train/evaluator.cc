@@ -25,7 +25,7 @@ class EvaluatorRole {
  public:
   explicit EvaluatorRole(const RoleContext& role)
       : role_(role),
-        workload_(make_workload(role.config)),
+        workload_(make_workload(role)),
         tests_(open_dataset(role.config.data, Split::kTest)),
         by_rows_(exchanges_rows(role.config)),
         test_rows_(by_rows_ ? open_rows(role.config.data, Split::kTest) : nullptr),

@@ -36,7 +36,7 @@ Keeper::Keeper(const RoleContext& role, const Workload& workload, std::function<
       server_(workload.chunks, role.digest) {
   role_.name = keeper_name(role.name);
   LinkOptions options;
-  options.run = run_id(role.digest);
+  options.run = role.id;
   listener_ = std::make_unique<Listener>(
       loop_, own_address(role), options,
       [this](std::shared_ptr<Link> link) { return server_.accept(std::move(link)); },

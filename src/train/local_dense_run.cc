@@ -22,15 +22,16 @@ namespace {
 
 class LocalDenseRun {
  public:
-  LocalDenseRun(const RunConfig& config, Reporter& reporter)
-      : config_(with_threads(config)),
-        workload_(make_workload(config_)),
+  LocalDenseRun(const RunSpec& spec, Reporter& reporter)
+      : spec_(spec),
+        config_(with_threads(spec.config)),
+        workload_(make_workload(config_, spec.data)),
         train_(open_training(config_)),
-        test_(open_dataset(config.data, Split::kTest)),
-        report_(config, workload_.grid, reporter),
+        test_(open_dataset(config_.data, Split::kTest)),
+        report_(spec, workload_.grid, reporter),
         hub_(hub_options(), workload_.schedule, workload_.chunks.floats(),
              [this](std::uint64_t version, const Loss& loss) { epoch_done(version, loss); }) {
-    load_parameters(config_, *workload_.model, hub_.values(), hub_.state());
+    load_parameters(spec_, *workload_.model, hub_.values(), hub_.state());
   }
 
   void run() {
@@ -76,12 +77,10 @@ class LocalDenseRun {
     options.deterministic = config_.deterministic;
     options.last_version = workload_.last_version;
     options.spin = config_.spin;
-    if (!config_.resume.empty()) {
-      const std::filesystem::path checkpoint = find_checkpoint(config_.resume);
-      const CheckpointReader reader(checkpoint);
-      options.version = reader.info().version;
-      report_.record().resumed(checkpoint, options.version);
-      options.applied = reader.info().applied;
+    if (const auto checkpoint = open_checkpoint(spec_)) {
+      options.version = checkpoint->info().version;
+      report_.record().resumed(spec_.checkpoint, options.version);
+      options.applied = checkpoint->info().applied;
     }
     return options;
   }
@@ -117,7 +116,7 @@ class LocalDenseRun {
 
   void save(std::uint64_t version, std::vector<Range> applied) {
     expect_finite(config_, version, hub_.values());
-    CheckpointInfo info = checkpoint_info(config_, workload_, version);
+    CheckpointInfo info = checkpoint_info(spec_, workload_, version);
     info.applied = std::move(applied);
     if (!info.applied.empty()) info.examples = examples_done();
     report_.save([&] { write(info); });
@@ -159,6 +158,7 @@ class LocalDenseRun {
     if (error) throw Interrupted(error->what());
   }
 
+  RunSpec spec_;
   RunConfig config_;
   Workload workload_;
   std::unique_ptr<Dataset> train_;
@@ -171,9 +171,9 @@ class LocalDenseRun {
 
 }  // namespace
 
-void train_with_threads(const RunConfig& config, Reporter& reporter) {
-  start_logging("local", config.run_dir / "logs" / "local.log", config.log_level);
-  LocalDenseRun(config, reporter).run();
+void train_with_threads(const RunSpec& spec, Reporter& reporter) {
+  start_logging("local", spec.config.run_dir / "logs" / "local.log", spec.config.log_level);
+  LocalDenseRun(spec, reporter).run();
 }
 
 }  // namespace paceline

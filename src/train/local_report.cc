@@ -27,8 +27,11 @@ nlohmann::json worker_entries(const std::vector<LoopCounts>& counts,
   return workers;
 }
 
-LocalReport::LocalReport(const RunConfig& config, const Grid& grid, Reporter& reporter)
-    : config_(config), grid_(grid), reporter_(reporter), record_(config, grid, -1) {}
+LocalReport::LocalReport(const RunSpec& spec, const Grid& grid, Reporter& reporter)
+    : config_(spec.config),
+      grid_(grid),
+      reporter_(reporter),
+      record_(spec.config, grid, -1, spec.bad_lines) {}
 
 void LocalReport::begun(std::uint64_t examples) {
   examples_at_start_ = examples;

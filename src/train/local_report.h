@@ -21,6 +21,7 @@
 #include "observe/reporter.h"
 #include "train/loop.h"
 #include "train/run_record.h"
+#include "train/run_spec.h"
 
 namespace paceline {
 
@@ -30,7 +31,7 @@ nlohmann::json worker_entries(const std::vector<LoopCounts>& counts,
 
 class LocalReport {
  public:
-  LocalReport(const RunConfig& config, const Grid& grid, Reporter& reporter);
+  LocalReport(const RunSpec& spec, const Grid& grid, Reporter& reporter);
 
   RunRecord& record() { return record_; }
   void begun(std::uint64_t examples);

@@ -21,6 +21,7 @@
 #include "train/placement.h"
 #include "train/run.h"
 #include "train/sparse_rows.h"
+#include "train/start.h"
 #include "train/workload.h"
 
 namespace paceline {
@@ -28,23 +29,23 @@ namespace {
 
 class LocalSparseRun {
  public:
-  LocalSparseRun(const RunConfig& config, Reporter& reporter)
-      : config_(config),
-        workload_(make_workload(config)),
-        rule_(rule_of(config, workload_.schedule)),
-        train_(open_rows(config.data, Split::kTrain)),
-        test_(open_rows(config.data, Split::kTest)),
-        report_(config, workload_.grid, reporter),
+  LocalSparseRun(const RunSpec& spec, Reporter& reporter)
+      : spec_(spec),
+        config_(spec.config),
+        workload_(make_workload(spec)),
+        rule_(rule_of(config_, workload_.schedule)),
+        train_(open_rows(config_.data, Split::kTrain)),
+        test_(open_rows(config_.data, Split::kTest)),
+        report_(spec, workload_.grid, reporter),
         table_(RowDeal(workload_.chunks.floats(), 1), 0, table_options(), workload_.schedule),
         next_step_(table_.version()) {
-    if (!config.resume.empty()) {
-      const std::filesystem::path checkpoint = find_checkpoint(config.resume);
-      report_.record().resumed(checkpoint, table_.version());
-      load_rows(config, CheckpointReader(checkpoint), table_);
+    if (const auto checkpoint = open_checkpoint(spec_)) {
+      report_.record().resumed(spec_.checkpoint, table_.version());
+      load_rows(spec_, *checkpoint, table_);
     }
-    if (config.mode == Mode::kSync) {
+    if (config_.mode == Mode::kSync) {
       LocalRowOptions options{workload_.grid, workload_.rules,
-                              static_cast<std::uint32_t>(config.workers), workload_.last_version};
+                              static_cast<std::uint32_t>(config_.workers), workload_.last_version};
       hub_ = std::make_unique<LocalRowHub>(
           options, table_,
           [this](std::uint64_t version, const Loss& loss) { end_epoch(version, loss); });
@@ -78,8 +79,8 @@ class LocalSparseRun {
     options.grid = workload_.grid;
     options.rules = workload_.rules;
     options.deterministic = config_.deterministic;
-    if (!config_.resume.empty()) {
-      options.version = CheckpointReader(find_checkpoint(config_.resume)).info().version;
+    if (const auto checkpoint = open_checkpoint(spec_)) {
+      options.version = checkpoint->info().version;
     }
     return options;
   }
@@ -206,7 +207,7 @@ class LocalSparseRun {
   }
 
   void save(std::uint64_t version) {
-    const CheckpointInfo info = checkpoint_info(config_, workload_, version);
+    const CheckpointInfo info = checkpoint_info(spec_, workload_, version);
     const Fill fill = [this](std::uint64_t vector, Range keys, std::span<float> out) {
       std::ranges::copy(table_.part(table_.version(), vector, keys), out.begin());
     };
@@ -244,6 +245,7 @@ class LocalSparseRun {
     if (error) throw Interrupted(error->what());
   }
 
+  RunSpec spec_;
   RunConfig config_;
   Workload workload_;
   RowRule rule_;
@@ -265,9 +267,9 @@ class LocalSparseRun {
 
 }  // namespace
 
-void train_rows_with_threads(const RunConfig& config, Reporter& reporter) {
-  start_logging("local", config.run_dir / "logs" / "local.log", config.log_level);
-  LocalSparseRun(config, reporter).run();
+void train_rows_with_threads(const RunSpec& spec, Reporter& reporter) {
+  start_logging("local", spec.config.run_dir / "logs" / "local.log", spec.config.log_level);
+  LocalSparseRun(spec, reporter).run();
 }
 
 }  // namespace paceline

@@ -32,11 +32,12 @@ constexpr Duration kLeave = std::chrono::milliseconds(500);  // for roles to end
 
 class ProcessRun {
  public:
-  ProcessRun(const RunConfig& config, Reporter& reporter)
-      : config_(config),
+  ProcessRun(const RunSpec& spec, Reporter& reporter)
+      : config_(spec.config),
+        spec_(encode_spec(spec)),
         reporter_(reporter),
-        hosts_(parse_hosts(config.hosts)),
-        launcher_(config.run_dir / "logs"),
+        hosts_(parse_hosts(config_.hosts)),
+        launcher_(config_.run_dir / "logs"),
         status_(reporter) {
     if (::pipe2(pipe_.data(), O_CLOEXEC) != 0) throw Error("pipe: " + errno_text(errno));
   }
@@ -70,18 +71,22 @@ class ProcessRun {
   void start(const std::string& role, std::uint64_t number, const std::string& chief,
              int status_fd = -1) {
     const std::string name = role == "chief" ? role : role + std::to_string(number);
+    wire::RoleSpec spec;
+    *spec.mutable_run() = spec_;
+    spec.set_role(role);
+    spec.set_name(name);
+    spec.set_chief(chief);
     std::vector<std::string> arguments;
-    if (!hosts_.empty()) arguments = hosts_[number % hosts_.size()].prefix();
-    arguments.insert(arguments.end(), {this_executable(), "role", role, "--config",
-                                       (config_.run_dir / "config.toml").string(), "--name", name,
-                                       "--chief", chief});
     if (!hosts_.empty()) {
-      arguments.insert(arguments.end(), {"--listen", hosts_[number % hosts_.size()].address});
+      const Host& host = hosts_[number % hosts_.size()];
+      arguments = host.prefix();
+      spec.set_listen(host.address);
     }
+    arguments.insert(arguments.end(), {this_executable(), "role", name});
     if (status_fd >= 0) {
       arguments.insert(arguments.end(), {"--announce-fd", std::to_string(status_fd)});
     }
-    launcher_.start(name, std::move(arguments), status_fd);
+    launcher_.start(name, std::move(arguments), spec.SerializeAsString(), status_fd);
   }
 
   void start_others() {
@@ -222,6 +227,7 @@ class ProcessRun {
   }
 
   RunConfig config_;
+  wire::RunSpec spec_;
   Reporter& reporter_;
   std::vector<Host> hosts_;
   SocketFolder sockets_;
@@ -245,8 +251,8 @@ class ProcessRun {
 
 }  // namespace
 
-void train_with_processes(const RunConfig& config, Reporter& reporter) {
-  ProcessRun(config, reporter).run();
+void train_with_processes(const RunSpec& spec, Reporter& reporter) {
+  ProcessRun(spec, reporter).run();
 }
 
 }  // namespace paceline

@@ -31,7 +31,7 @@ class RingWorkerRole final : private RingNotes {
  public:
   explicit RingWorkerRole(const RoleContext& role)
       : role_(role),
-        workload_(make_workload(role.config)),
+        workload_(make_workload(role)),
         dataset_(open_training(role.config)),
         member_(line_options(role, "worker"),
                 {[this](wire::Type type, std::string_view meta) { return told(type, meta); },
@@ -201,7 +201,7 @@ class RingWorkerRole final : private RingNotes {
     counts_.activity.begin(Activity::Kind::kBusy, "loading the parameters");
     Buffer values = Buffer::floats(workload_.chunks.floats());
     Buffer state = Buffer::floats(workload_.chunks.floats() * Optimizer(options.optimizer).slots());
-    load_parameters(role_.config, *workload_.model, values.as_floats(), state.as_floats(),
+    load_parameters(role_, *workload_.model, values.as_floats(), state.as_floats(),
                     &counts_.activity);
     open_exchange(options, ring, std::move(values), std::move(state));
     try {

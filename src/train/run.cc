@@ -12,6 +12,7 @@
 #include "base/process.h"
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
+#include "config/recipe.h"
 #include "data/catalogue/open.h"
 #include "observe/summary_file.h"
 #include "train/memory.h"
@@ -176,7 +177,7 @@ void start_from_another(const RunConfig& config, const Start& start, const Model
 
 }  // namespace
 
-void train(const RunConfig& config, const std::string& config_text, Reporter& reporter) {
+void train(const RunConfig& config, Reporter& reporter) {
   use_threads(with_threads(config).model.threads);  // when it trains in this process
   std::optional<Workload> workload = make_workload(config);
   check_resume(config, *workload, reporter);
@@ -189,20 +190,21 @@ void train(const RunConfig& config, const std::string& config_text, Reporter& re
   look_for_room(config, *workload, reporter);
   const FileLock lock = lock_run_dir(config.run_dir);
   fill_run_dir(config.run_dir, config.resume);
-  write_atomically(config.run_dir / "config.toml", config_text);
+  write_atomically(config.run_dir / "config.toml", config_toml(config));
   if (is_text(config.data)) write_vocabularies(config.data, config.run_dir);
   if (is_image_folder(config.data)) write_classes(config.data, config.run_dir);
   if (start) start_from_another(config, *std::exchange(start, {}), *workload->model, reporter);
   if (!config.init.empty() && !config.resume.empty()) keep_start(config);
+  const RunSpec spec = make_run_spec(config, workload->data);
   workload.reset();  // its memory is needed
   reporter.notice("run directory " + config.run_dir.string());
   try {
     if (trains_rows(config)) {
-      train_rows_with_threads(config, reporter);
+      train_rows_with_threads(spec, reporter);
     } else if (config.exchange == ExchangeKind::kLocal) {
-      train_with_threads(config, reporter);
+      train_with_threads(spec, reporter);
     } else {
-      train_with_processes(config, reporter);
+      train_with_processes(spec, reporter);
     }
     remove_features(config.run_dir);
   } catch (Error& error) {

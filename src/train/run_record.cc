@@ -30,28 +30,21 @@ nlohmann::json result_of(const nlohmann::json& line) {
   return result;
 }
 
-// Of click logs. Files may be rotated or deleted while a run goes on, so they are asked at once.
-std::optional<std::uint64_t> count_bad_lines(const DataOptions& data) {
-  if (!is_rows(data)) return std::nullopt;
-  std::uint64_t count = open_rows(data, Split::kTrain)->info().bad_lines;
-  if (!data.text.test_file.empty()) count += open_rows(data, Split::kTest)->info().bad_lines;
-  return count;
-}
-
 double mean(double sum, double weight) {
   return weight > 0 ? sum / weight : 0;
 }
 
 }  // namespace
 
-RunRecord::RunRecord(const RunConfig& config, const Grid& grid, int status_fd)
+RunRecord::RunRecord(const RunConfig& config, const Grid& grid, int status_fd,
+                     std::optional<std::uint64_t> bad_lines)
     : config_(config),
       grid_(grid),
       status_fd_(status_fd),
       metrics_(config.run_dir / "metrics.jsonl"),
       measure_(predicts_numbers(config.model) ? "test_rmse" : "test_accuracy"),
       begun_(Clock::now()),
-      bad_lines_(count_bad_lines(config.data)) {
+      bad_lines_(bad_lines) {
   if (status_fd_ >= 0) ::fcntl(status_fd_, F_SETFL, O_NONBLOCK);
 }
 

@@ -29,7 +29,9 @@ enum class Hears { kNo, kYes };
 
 class RunRecord {
  public:
-  RunRecord(const RunConfig& config, const Grid& grid, int status_fd);
+  // `bad_lines`: of click logs, left out.
+  RunRecord(const RunConfig& config, const Grid& grid, int status_fd,
+            std::optional<std::uint64_t> bad_lines = std::nullopt);
 
   // The run goes on from here: its predecessor's epochs count as its own.
   void resumed(const std::filesystem::path& checkpoint, std::uint64_t version);

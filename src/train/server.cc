@@ -34,9 +34,9 @@ namespace {
 class ServerRole {
  public:
   explicit ServerRole(const RoleContext& role)
-      : role_(role), workload_(make_workload(role.config)), loop_(role.config.spin) {
+      : role_(role), workload_(make_workload(role)), loop_(role.config.spin) {
     LinkOptions options;
-    options.run = run_id(role.digest);
+    options.run = role.id;
     options.short_cut = true;
     listener_ = std::make_unique<Listener>(
         loop_, own_address(), options,
@@ -178,10 +178,11 @@ class ServerRole {
     auto shard = std::make_unique<Shard>(workload_.chunks, setup.index(),
                                          shard_options(role_.config, workload_, options),
                                          workload_.schedule);
-    if (setup.checkpoint().empty()) {
-      initialize(*shard, options);
+    if (const auto checkpoint = open_checkpoint(role_, &setting_up_)) {
+      load(*shard, options, *checkpoint);
+      options.applied = checkpoint->info().applied;
     } else {
-      options.applied = load(*shard, options, setup.checkpoint());
+      initialize(*shard, options);
     }
     return shard;
   }
@@ -194,10 +195,10 @@ class ServerRole {
                         config.deterministic, options.version,
                         open_rows(config.data, Split::kTest)},
         workload_.schedule);
-    if (setup.checkpoint().empty()) return shard;
-    const CheckpointReader reader(setup.checkpoint(), &setting_up_);
-    load_rows(config, reader, *shard);
-    options.applied = reader.info().applied;
+    if (const auto checkpoint = open_checkpoint(role_, &setting_up_)) {
+      load_rows(role_, *checkpoint, *shard);
+      options.applied = checkpoint->info().applied;
+    }
     return shard;
   }
 
@@ -211,24 +212,19 @@ class ServerRole {
     }
   }
 
-  std::vector<Range> load(Shard& shard, const ServerCore::Options& options,
-                          const std::string& path) {
-    const CheckpointReader reader(path, &setting_up_);
-    const std::size_t slots = reader.info().optimizer == name_of(role_.config.optimizer.kind)
-                                  ? shard.slots()
-                                  : 0;  // another optimizer's state is of no use: start anew
+  void load(Shard& shard, const ServerCore::Options& options, const ValueSource& checkpoint) {
+    const std::uint64_t slots = usable_slots(role_, checkpoint);
     for (const std::uint32_t chunk : options.chunks) {
       const Range floats = workload_.chunks.floats_of(chunk);
       std::vector<float> values(floats.size());
       std::vector<float> state(slots * floats.size());
-      reader.read(0, floats, values);
-      for (std::size_t slot = 0; slot < slots; ++slot) {
-        reader.read(1 + slot, floats,
-                    std::span(state).subspan(slot * floats.size(), floats.size()));
+      checkpoint.read(0, floats, values);
+      for (std::uint64_t slot = 0; slot < slots; ++slot) {
+        checkpoint.read(1 + slot, floats,
+                        std::span(state).subspan(slot * floats.size(), floats.size()));
       }
       shard.load(chunk, options.version, values, state);
     }
-    return reader.info().applied;
   }
 
   RoleContext role_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "train/start.h"
 #include "train/workload.h"
 
 namespace paceline {
@@ -13,19 +14,19 @@ RowRule rule_of(const RunConfig& config, const Schedule& schedule) {
   return rule;
 }
 
-void load_rows(const RunConfig& config, const CheckpointReader& reader, RowShard& table) {
-  const CheckpointInfo& info = reader.info();
-  const bool with_state = info.optimizer == name_of(config.optimizer.kind);
-  if (config.optimizer.kind == OptimizerKind::kFtrl && !with_state) {
-    throw ConfigError("cannot go on from {} with ftrl: it was made with {}", config.resume.string(),
-                      info.optimizer);
+void load_rows(const RunSpec& spec, const ValueSource& checkpoint, RowShard& table) {
+  const CheckpointInfo& info = checkpoint.info();
+  const bool same_optimizer = info.optimizer == name_of(spec.config.optimizer.kind);
+  if (spec.config.optimizer.kind == OptimizerKind::kFtrl && !same_optimizer) {
+    throw ConfigError("cannot go on from {} with ftrl: it was made with {}",
+                      spec.checkpoint.string(), info.optimizer);
   }
   std::vector<float> values(std::size_t{1} << 20);
-  for (std::uint64_t vector = 0; vector <= (with_state ? info.slots : 0); ++vector) {
+  for (std::uint64_t vector = 0; vector <= usable_slots(spec, checkpoint); ++vector) {
     for (std::uint64_t at = 0; at < info.layout.size; at += values.size()) {
       const auto part =
           std::span(values).first(std::min<std::uint64_t>(values.size(), info.layout.size - at));
-      reader.read(vector, {at, at + part.size()}, part);
+      checkpoint.read(vector, {at, at + part.size()}, part);
       table.load_vector(vector, static_cast<Key>(at), part);
     }
   }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/weights.h"
+#include "config/recipe.h"
 #include "train/workload.h"
 
 namespace paceline {
@@ -83,7 +84,7 @@ void write_start(const RunConfig& config, const Start& start, const Model& model
   info.model = config.model.name;
   info.optimizer = name_of(config.optimizer.kind);
   info.steps = "none: what the run starts from";
-  info.config = read_text(config.run_dir / "config.toml");
+  info.config = config_toml(config);
   std::vector<float> all = start.frozen;
   all.insert(all.end(), start.parameters.begin(), start.parameters.end());
   write_checkpoint(start_path(config.run_dir / "checkpoints"), info,
@@ -103,15 +104,24 @@ void load_start(const RunConfig& config, const Model& model, std::span<float> pa
   reader.read(0, {frozen, frozen + parameters.size()}, parameters);
 }
 
-void load_parameters(const RunConfig& config, const Model& model, std::span<float> parameters,
+std::unique_ptr<ValueSource> open_checkpoint(const RunSpec& spec, Activity* activity) {
+  if (spec.checkpoint.empty()) return nullptr;
+  return std::make_unique<CheckpointReader>(spec.checkpoint, activity);
+}
+
+std::uint64_t usable_slots(const RunSpec& spec, const ValueSource& checkpoint) {
+  const CheckpointInfo& info = checkpoint.info();
+  return info.optimizer == name_of(spec.config.optimizer.kind) ? info.slots : 0;
+}
+
+void load_parameters(const RunSpec& spec, const Model& model, std::span<float> parameters,
                      std::span<float> state, Activity* activity) {
-  if (config.resume.empty()) return load_start(config, model, parameters, activity);
-  const CheckpointReader reader(find_checkpoint(config.resume, activity), activity);
+  const auto checkpoint = open_checkpoint(spec, activity);
+  if (!checkpoint) return load_start(spec.config, model, parameters, activity);
   const Range all{0, parameters.size()};
-  reader.read(0, all, parameters);
-  if (reader.info().optimizer != name_of(config.optimizer.kind)) return;
-  for (std::uint64_t slot = 0; slot < state.size() / all.size(); ++slot) {
-    reader.read(1 + slot, all, state.subspan(slot * all.size(), all.size()));
+  checkpoint->read(0, all, parameters);
+  for (std::uint64_t slot = 0; slot < usable_slots(spec, *checkpoint); ++slot) {
+    checkpoint->read(1 + slot, all, state.subspan(slot * all.size(), all.size()));
   }
 }
 

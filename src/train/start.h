@@ -6,12 +6,15 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/activity.h"
+#include "checkpoint/value_source.h"
 #include "config/run_config.h"
 #include "model/model.h"
+#include "train/run_spec.h"
 
 namespace paceline {
 
@@ -32,9 +35,13 @@ void keep_start(const RunConfig& config);
 // With an --init from the run directory, otherwise from the seed. `activity` counts what is read.
 void load_start(const RunConfig& config, const Model& model, std::span<float> parameters,
                 Activity* activity = nullptr);
-// The same or, with a --resume, from its checkpoint; that has a `state`, too (slots vectors, one
-// behind the other), if it was made with this run's optimizer.
-void load_parameters(const RunConfig& config, const Model& model, std::span<float> parameters,
+
+// The checkpoint that the run goes on from; null: there is none.
+std::unique_ptr<ValueSource> open_checkpoint(const RunSpec& spec, Activity* activity = nullptr);
+// The state vectors of it that this run's optimizer can use: those of another are of no use.
+std::uint64_t usable_slots(const RunSpec& spec, const ValueSource& checkpoint);
+// Its parameters and state (slots vectors, one behind the other), or those of the start.
+void load_parameters(const RunSpec& spec, const Model& model, std::span<float> parameters,
                      std::span<float> state, Activity* activity = nullptr);
 
 }  // namespace paceline

@@ -24,7 +24,7 @@ class WorkerRole {
  public:
   explicit WorkerRole(const RoleContext& role)
       : role_(role),
-        workload_(make_workload(role.config)),
+        workload_(make_workload(role)),
         dataset_(open_training(role.config)),
         loop_(pumped() ? Duration::zero() : role.config.spin),
         member_(line_options(role, "worker"),

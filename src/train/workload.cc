@@ -1,7 +1,6 @@
 #include "train/workload.h"
 
 #include "base/error.h"
-#include "base/file/file.h"
 #include "checkpoint/weights.h"
 #include "data/catalogue/open.h"
 #include "data/sparse/rows_dataset.h"
@@ -97,19 +96,6 @@ void set_version(CheckpointInfo& info, const Grid& grid, std::uint64_t version) 
   info.version = version;
   info.examples = grid.examples_before(version);
   info.epoch = grid.epoch_of(version);
-}
-
-CheckpointInfo checkpoint_info(const RunConfig& config, const Workload& workload,
-                               std::uint64_t version) {
-  CheckpointInfo info;
-  info.layout = workload.model->layout();
-  info.model = config.model.name;
-  info.optimizer = name_of(config.optimizer.kind);
-  info.slots = Optimizer(config.optimizer).slots();
-  info.steps = steps_in_words(config, workload.grid);
-  set_version(info, workload.grid, version);
-  info.config = read_text(config.run_dir / "config.toml");
-  return info;
 }
 
 void expect_finite(const RunConfig& config, std::uint64_t version, std::span<const float> values) {

@@ -51,9 +51,6 @@ std::unique_ptr<Dataset> open_training(const RunConfig& config);
 // What a step of this run is, for people and for comparing.
 std::string steps_in_words(const RunConfig& config, const Grid& grid);
 
-// Of version `version`, all steps below which are applied. Reads config.toml.
-CheckpointInfo checkpoint_info(const RunConfig& config, const Workload& workload,
-                               std::uint64_t version);
 // Makes it that of another version.
 void set_version(CheckpointInfo& info, const Grid& grid, std::uint64_t version);
 

@@ -19,11 +19,11 @@ namespace {
 
 using Child = LocalLauncher::Child;
 
-// Children are scripts: $1 is "--failure-fd", and $2 the descriptor.
+// Children are scripts: $2 is the descriptor to read from, $4 that to write to.
 class LauncherTest : public ::testing::Test {
  protected:
   void start(const std::string& name, const std::string& script) {
-    launcher_.start(name, {"/bin/sh", "-c", script, name});
+    launcher_.start(name, {"/bin/sh", "-c", script, name}, "what it is to be");
   }
   Child ended() {
     while (true) {
@@ -44,7 +44,7 @@ class LauncherTest : public ::testing::Test {
 TEST_F(LauncherTest, HearsWhyAChildHasFailed) {
   CommError lost(Error("the line has ended"), "server0 is lost");
   lost.set_about("server0");
-  start("chief", "echo " + quoted(lost) + " > /proc/self/fd/$2; exit 4");
+  start("chief", "echo " + quoted(lost) + " > /proc/self/fd/$4; exit 4");
   const Child child = ended();
   EXPECT_EQ(child.name, "chief");
   EXPECT_EQ(WEXITSTATUS(child.finished->status), 4);
@@ -52,6 +52,11 @@ TEST_F(LauncherTest, HearsWhyAChildHasFailed) {
   EXPECT_STREQ(child.failure->what(), "server0 is lost: the line has ended");
   EXPECT_EQ(child.failure->code(), ExitCode::kCommunication);
   EXPECT_EQ(child.failure->reasons().front().about, "server0");
+}
+
+TEST_F(LauncherTest, TellsAChildWhatItIsToBe) {
+  start("worker0", "[ \"$(cat /proc/self/fd/$2)\" = 'what it is to be' ]");
+  EXPECT_TRUE(ended().finished->ok());
 }
 
 TEST_F(LauncherTest, HearsNothingFromAChildThatSaysNothing) {
@@ -62,14 +67,14 @@ TEST_F(LauncherTest, HearsNothingFromAChildThatSaysNothing) {
 }
 
 TEST_F(LauncherTest, DoesNotTakeHalfALineOfAChildThatWasKilled) {
-  start("worker0", "printf %s " + quoted(Error("half")) + " > /proc/self/fd/$2; kill -9 $$");
+  start("worker0", "printf %s " + quoted(Error("half")) + " > /proc/self/fd/$4; kill -9 $$");
   const Child child = ended();
   EXPECT_EQ(child.finished->describe(), "was killed by signal 9 (Killed)");
   EXPECT_FALSE(child.failure);
 }
 
 TEST_F(LauncherTest, HearsWhatAChildHasSaidBeforeItWasKilled) {
-  start("worker0", "echo " + quoted(Error("whole")) + " > /proc/self/fd/$2; kill -9 $$");
+  start("worker0", "echo " + quoted(Error("whole")) + " > /proc/self/fd/$4; kill -9 $$");
   const Child child = ended();
   EXPECT_TRUE(WIFSIGNALED(child.finished->status));
   ASSERT_TRUE(child.failure);

@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 // Every step has six tiles; workers 1, 2 and 3 have two each.
 class ShareOwnersTest : public ::testing::Test {
  protected:
-  ShareOwnersTest() : owners_(grid()) { owners_.add({1, 0, {{1, 1.0}, {2, 1.0}, {3, 1.0}}}); }
+  ShareOwnersTest() : owners_(grid()) { owners_.add({1, 0, {{1, 1}, {2, 1}, {3, 1}}}); }
   static Grid grid() {
     Grid grid;
     grid.examples = 600;
@@ -43,7 +43,7 @@ TEST_F(ShareOwnersTest, SharesOfTheDeadGoWholeToOneHeirEach) {
 
 TEST_F(ShareOwnersTest, AnHeirThatDiesPassesOnWhatItInherited) {
   owners_.reassign({4, 5}, {2}, {1, 3});
-  owners_.add({2, 5, {{1, 1.0}, {3, 1.0}}});
+  owners_.add({2, 5, {{1, 1}, {3, 1}}});
   const auto adopted = owners_.reassign({4, 5}, {1}, {3});
   // Its own share, and the one of worker 2, both as assignment 1 cut them.
   ASSERT_EQ(adopted.at(3).size(), 2U);
@@ -63,7 +63,7 @@ TEST_F(ShareOwnersTest, AssignmentsThatNoOpenStepNeedsAreForgotten) {
   for (std::uint32_t epoch = 2; epoch < 1000; ++epoch) {
     const std::uint64_t start = 3 * epoch;
     owners_.reassign({start - 1, start}, {}, {1});
-    owners_.add({epoch, start, {{1, 1.0}, {epoch, 1.0}}});
+    owners_.add({epoch, start, {{1, 1}, {epoch, 1}}});
     // The step before is open, and as the assignment before has cut it.
     const std::uint32_t before = epoch == 2 ? 3 : epoch - 1;
     EXPECT_THAT(owners_.owing(start - 1, {{5, 6}}), ElementsAre(before));

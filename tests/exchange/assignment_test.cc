@@ -3,17 +3,17 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/random.h"
 
 namespace paceline {
 namespace {
 
-Assignment weighted(std::uint32_t epoch, std::uint64_t start, const std::vector<double>& weights) {
+Assignment weighted(std::uint32_t epoch, std::uint64_t start,
+                    const std::vector<std::uint32_t>& weights) {
   Assignment assignment{epoch, start, {}};
   std::uint32_t worker = 10;
-  for (const double weight : weights) assignment.entries.push_back({worker++, weight});
+  for (const std::uint32_t weight : weights) assignment.entries.push_back({worker++, weight});
   return assignment;
 }
 
@@ -31,7 +31,7 @@ void expect_dealt_once(const Assignment& assignment, std::uint64_t tiles) {
 
 TEST(Assignment, DealsEveryTileOnceToEqualWorkers) {
   for (std::size_t workers = 1; workers <= 40; ++workers) {
-    const Assignment assignment = weighted(1, 0, std::vector<double>(workers, 1.0));
+    const Assignment assignment = weighted(1, 0, std::vector<std::uint32_t>(workers, 1));
     for (std::uint64_t tiles = 0; tiles <= 70; ++tiles) {
       expect_dealt_once(assignment, tiles);
       for (const AssignmentEntry& entry : assignment.entries) {
@@ -46,9 +46,11 @@ TEST(Assignment, DealsEveryTileOnceToEqualWorkers) {
 TEST(Assignment, DealsEveryTileOnceForAnyWeights) {
   Random random(3);
   for (int i = 0; i < 2000; ++i) {
-    std::vector<double> weights(1 + random.below(20));
-    for (double& weight : weights) {
-      weight = random.below(5) == 0 ? 0 : std::pow(10, 6 * random.uniform() - 3);
+    std::vector<std::uint32_t> weights(1 + random.below(20));
+    for (std::uint32_t& weight : weights) {
+      // Of every order of magnitude.
+      const std::uint32_t most = AssignmentEntry::kMostWeight >> random.below(21);
+      weight = random.below(5) == 0 ? 0 : 1 + static_cast<std::uint32_t>(random.below(most));
     }
     weights[random.below(weights.size())] = 1;
     expect_dealt_once(weighted(1, 0, weights), random.below(1000));

@@ -93,14 +93,14 @@ TEST(Frame, OtherMagicIsNotOurs) {
 
 TEST(Frame, OtherVersionIsRefusedWithASentenceForThePeer) {
   Bytes bytes = encoded(example());
-  bytes[4] = std::byte{6};
+  bytes[4] = std::byte{kProtocolVersion + 1};
   seal(bytes);
   try {
     decode(bytes);
     FAIL() << "accepted";
   } catch (const Refusal& refusal) {
     EXPECT_STREQ(refusal.what(),
-                 "this is Paceline protocol 5, the peer speaks 6: update both sides to the same "
+                 "this is Paceline protocol 6, the peer speaks 7: update both sides to the same "
                  "release");
   }
 }

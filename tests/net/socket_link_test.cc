@@ -123,8 +123,8 @@ TEST_P(SocketLinkTest, EndInTheMiddleOfAMessageIsSaid) {
 
 TEST_P(SocketLinkTest, PeerOfAnotherVersionIsToldSoInOurVersion) {
   const std::string sentence =
-      "this is Paceline protocol 5, the peer speaks 6: update both sides to the same release";
-  EXPECT_THAT(reason_after(raw_frame(header(), "", "", /*version=*/6)), HasSubstr(sentence));
+      "this is Paceline protocol 6, the peer speaks 7: update both sides to the same release";
+  EXPECT_THAT(reason_after(raw_frame(header(), "", "", kProtocolVersion + 1)), HasSubstr(sentence));
   const std::string answer = peer->read();
   ASSERT_EQ(answer.size(), kHeaderBytes + sentence.size());
   const FrameHeader refused = decode(std::as_bytes(std::span(answer)).first<kHeaderBytes>());
@@ -134,8 +134,8 @@ TEST_P(SocketLinkTest, PeerOfAnotherVersionIsToldSoInOurVersion) {
 }
 
 TEST_P(SocketLinkTest, EightBytesOfAnotherVersionAreEnough) {
-  EXPECT_THAT(reason_after(raw_frame(header(), "", "", /*version=*/6).substr(0, 8)),
-              HasSubstr("the peer speaks 6"));
+  EXPECT_THAT(reason_after(raw_frame(header(), "", "", kProtocolVersion + 1).substr(0, 8)),
+              HasSubstr("the peer speaks " + std::to_string(kProtocolVersion + 1)));
 }
 
 TEST_P(SocketLinkTest, PeerOfAnotherRunIsToldSo) {
@@ -151,8 +151,9 @@ TEST_P(SocketLinkTest, RefusalByAPeerOfAnotherVersionAndRunIsReported) {
   FrameHeader refused;
   refused.type = kRefusedType;
   refused.run = 12345;
-  EXPECT_EQ(reason_after(raw_frame(refused, "this is Paceline\nprotocol 4", "", /*version=*/6)),
-            "refused by the peer: this is Paceline protocol 4");
+  EXPECT_EQ(
+      reason_after(raw_frame(refused, "this is Paceline\nprotocol 4", "", kProtocolVersion + 1)),
+      "refused by the peer: this is Paceline protocol 4");
 }
 
 TEST_P(SocketLinkTest, RefusalIsReportedAlthoughSendingFails) {
@@ -169,7 +170,7 @@ TEST_P(SocketLinkTest, RefusalIsReportedAlthoughSendingFails) {
 TEST_P(SocketLinkTest, RefusalFollowsAMessageThatIsHalfSent) {
   const std::string big(5'000'000, 'x');
   bad.link->send(application_header(), "", payload_of(big));
-  peer->write(raw_frame(header(), "", "", /*version=*/6));
+  peer->write(raw_frame(header(), "", "", kProtocolVersion + 1));
   ASSERT_TRUE(wait([this] { return !bad.link->open(); }));
   std::string all;
   ASSERT_TRUE(poll_until([&] {
@@ -177,7 +178,8 @@ TEST_P(SocketLinkTest, RefusalFollowsAMessageThatIsHalfSent) {
     return all.ends_with("same release");
   }));
   EXPECT_TRUE(all.substr(kHeaderBytes, big.size()) == big);
-  EXPECT_THAT(all.substr(kHeaderBytes + big.size()), HasSubstr("the peer speaks 6"));
+  EXPECT_THAT(all.substr(kHeaderBytes + big.size()),
+              HasSubstr("the peer speaks " + std::to_string(kProtocolVersion + 1)));
 }
 
 TEST_P(SocketLinkTest, PeerThatAsksForCreditAndDoesNotReadFillsNoQueue) {

@@ -57,6 +57,11 @@ TEST(Hello, DecodesWhatItEncodes) {
   EXPECT_EQ(hello.config_digest, "0123456789abcdef");
 }
 
+TEST(Hello, SaysWhichBuildSpeaks) {
+  EXPECT_EQ(build_id().size(), 40U);
+  EXPECT_EQ(decode_hello(encode_hello({"worker", "digest"})).build, build_id());
+}
+
 TEST(Hello, GarbageIsAFrameError) {
   EXPECT_THROW(decode_hello("\xff\xff\xff\xff"), FrameError);
 }
@@ -81,6 +86,15 @@ TEST_F(AnswerToHello, OfAnotherConfigurationIsASentenceWithAdvice) {
   EXPECT_THAT(greeter_.reason,
               HasSubstr("this server was started with another configuration than the worker: start "
                         "all roles with the same config.toml"));
+}
+
+TEST_F(AnswerToHello, OfAnotherBuildIsASentenceWithAdvice) {
+  say(encode_hello({"worker", "digest", "0123"}));
+  EXPECT_FALSE(greeter_.welcomed);
+  EXPECT_FALSE(greeted_.hello.has_value());
+  EXPECT_THAT(greeter_.reason,
+              HasSubstr("this server is another build of Paceline than the worker (" + build_id() +
+                        " and 0123): start the same program on all hosts"));
 }
 
 TEST_F(AnswerToHello, ThatIsGarbageClosesTheLink) {

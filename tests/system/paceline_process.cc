@@ -71,7 +71,7 @@ std::vector<pid_t> PacelineProcess::roles(const std::string& prefix, std::size_t
       std::stringstream line;
       line << in.rdbuf();
       // Arguments are separated by zero bytes.
-      const std::string mark = std::string("--name") + '\0' + prefix;
+      const std::string mark = std::string("role") + '\0' + prefix;
       if (line.str().find(mark) != std::string::npos) found.push_back(child);
     }
     return found.size() >= count;

@@ -27,7 +27,9 @@ class LocalReportTest : public testing::Test {
   LocalReportTest() { config_.run_dir = dir_.path(); }
 
   void end(const std::optional<Error>& error) {
-    LocalReport report(config_, Grid{100, 10, 1}, reporter_);
+    RunSpec spec;
+    spec.config = config_;
+    LocalReport report(spec, Grid{100, 10, 1}, reporter_);
     report.begun(0);
     report.summary(0, nlohmann::json::array(), error);
   }

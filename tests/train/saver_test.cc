@@ -74,7 +74,7 @@ class SaverTest : public ::testing::Test {
         [this](std::uint64_t version, const std::optional<Saver::Failure>& failure) {
           told_.set_value(failure ? std::string(failure->error.what()) : std::to_string(version));
         });
-    saver_->save(checkpoint_info(config_, *workload_, kVersion));
+    saver_->save(checkpoint_info(make_run_spec(config_, workload_->data), *workload_, kVersion));
   }
 
   // Makes the checkpoint's file a pipe, and saves into it until it is full.

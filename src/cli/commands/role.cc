@@ -4,8 +4,6 @@
 
 #include "base/error.h"
 #include "cli/commands/commands.h"
-#include "config/recipe.h"
-#include "config/setting.h"
 #include "session/failure.h"
 
 namespace paceline {
@@ -21,15 +19,6 @@ void tell_if_it_fails(int fd, const std::function<void()>& work) {
   }
 }
 
-void check_and_read(RoleOptions& options) {
-  parse_choice(options.role, {"chief", "server", "worker", "evaluator"});
-  if (options.role != "chief" && options.chief.empty()) {
-    throw ConfigError("role {} needs --chief ADDRESS", options.role);
-  }
-  options.run = read_config(options.config);
-  if (!options.listen.empty()) options.run.listen = options.listen;
-}
-
 }  // namespace
 
 void add_role_command(CLI::App& root, const CommandContext& context) {
@@ -38,22 +27,15 @@ void add_role_command(CLI::App& root, const CommandContext& context) {
   command.group("");
   command.footer("'paceline train' starts the roles of a run; nobody else needs to.\n");
   auto options = std::make_shared<RoleOptions>();
-  command.add_option("ROLE", options->role, "chief, server, worker or evaluator")->required();
-  command.add_option("--config", options->config, "config.toml of the run")
-      ->option_text("FILE")
+  command.add_option("NAME", options->name, "e.g. server0")->required();
+  command.add_option("--spec-fd", options->spec_fd, "descriptor to read from what it is to do")
+      ->option_text("N")
       ->required();
-  command.add_option("--name", options->name, "e.g. server0")->option_text("NAME")->required();
-  command.add_option("--chief", options->chief, "address of the chief")->option_text("ADDRESS");
-  command.add_option("--listen", options->listen, "address to bind to [that of the config]")
-      ->option_text("ADDRESS");
   command.add_option("--announce-fd", options->announce_fd, "descriptor to write the address to")
       ->option_text("N");
   command.add_option("--failure-fd", options->failure_fd, "descriptor to write to why it fails")
       ->option_text("N");
-  command.final_callback([options, context] {
-    tell_if_it_fails(options->failure_fd, [&] { check_and_read(*options); });
-    context.parsed = *options;
-  });
+  command.final_callback([options, context] { context.parsed = *options; });
 }
 
 void run(const RoleOptions& options, const Session& session) {

@@ -1,7 +1,6 @@
 #include "exchange/ps/worker_core.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/error.h"
 #include "net/frame.h"
@@ -17,8 +16,8 @@ const WorkerCore::Actions& WorkerCore::assignment(const wire::Assignment& messag
   actions_.clear();
   Assignment assignment{message.epoch(), message.start(), {}};
   for (const auto& entry : message.entries()) {
-    if (!std::isfinite(entry.weight()) || entry.weight() < 0) {
-      throw FrameError("an assignment with a weight that is none");
+    if (entry.weight() > AssignmentEntry::kMostWeight) {
+      throw FrameError("an assignment with a weight that is too large");
     }
     assignment.entries.push_back({entry.worker(), entry.weight()});
   }

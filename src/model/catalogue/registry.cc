@@ -39,11 +39,11 @@ WeightWriter& weight_writer() {
   return writer;
 }
 
+}  // namespace
+
 bool is_script(const std::string& name) {
   return name.ends_with(".pt");
 }
-
-}  // namespace
 
 void register_model(const std::string& name, ModelMaker maker) {
   makers()[name] = std::move(maker);

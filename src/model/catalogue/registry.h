@@ -39,6 +39,8 @@ void register_weight_writer(WeightWriter writer);
 void export_weights(const Layout& layout, std::span<const float> parameters,
                     const std::filesystem::path& file);
 
+bool is_script(const std::string& name);  // a TorchScript file, not a model known by its name
+
 // Throws ConfigError, as make_model() does, without loading anything.
 void check_model_name(const std::string& name);
 

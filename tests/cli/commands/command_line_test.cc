@@ -199,23 +199,14 @@ TEST(CommandLine, DataGoesToTheCacheUnlessSaidOtherwise) {
   EXPECT_EQ(parse_as<BenchOptions>({"bench", "--data-dir", "/x"}).data_dir, "/x");
 }
 
-TEST(CommandLine, ARoleReadsTheConfigurationOfItsRun) {
-  const TestFolder folder;
-  RunConfig config;
-  config.batch = 7;
-  const std::string file = folder.write("config.toml", config_toml(config)).string();
-  const auto role =
-      parse_as<RoleOptions>({"role", "server", "--config", file, "--name", "server0", "--chief",
-                             "unix:/tmp/s", "--announce-fd", "5", "--failure-fd", "6"});
-  EXPECT_EQ(role.role, "server");
+TEST(CommandLine, ARoleIsToldWhereToReadWhatItIs) {
+  const auto role = parse_as<RoleOptions>(
+      {"role", "server0", "--spec-fd", "4", "--announce-fd", "5", "--failure-fd", "6"});
   EXPECT_EQ(role.name, "server0");
-  EXPECT_EQ(role.chief, "unix:/tmp/s");
+  EXPECT_EQ(role.spec_fd, 4);
   EXPECT_EQ(role.announce_fd, 5);
   EXPECT_EQ(role.failure_fd, 6);
-  EXPECT_EQ(role.run.batch, 7U);
-  EXPECT_EQ(refusal({"role", "server", "--config", file, "--name", "server0"}),
-            "role server needs --chief ADDRESS");
-  EXPECT_THAT(refusal({"role", "boss", "--config", file, "--name", "x"}), HasSubstr("boss"));
+  EXPECT_THAT(refusal({"role", "server0"}), HasSubstr("--spec-fd"));
 }
 
 TEST(Help, IsThereForEveryCommandAndFitsTheTerminal) {

@@ -1,12 +1,9 @@
-#include <fcntl.h>
 #include <gmock/gmock.h>
-#include <unistd.h>
 
 #include <sstream>
 
-#include "base/file/file.h"
+#include "base/file/memory_file.h"
 #include "cli/commands/command_line.h"
-#include "config/recipe.h"
 #include "config/testing.h"
 #include "session/failure.h"
 
@@ -18,18 +15,6 @@ class RoleCommand : public testing::Test {
   void run(const std::vector<std::string>& words) {
     run_command(parse_command_line(words, environment_), {environment_, actions_, out_, out_});
   }
-  // Runs a role that fails, and returns what it tells whoever started it.
-  std::string told(const std::filesystem::path& config) {
-    const auto file = folder_.path() / "failure";
-    const int fd = ::open(file.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    EXPECT_THROW(run({"role", "chief", "--config", config.string(), "--name", "chief",
-                      "--failure-fd", std::to_string(fd)}),
-                 Error);
-    ::close(fd);
-    const auto failure = read_failure_line(read_text(file));
-    return failure ? failure->what() : "nothing";
-  }
-
   TestFolder folder_;
   Environment environment_;
   Actions actions_;
@@ -38,12 +23,13 @@ class RoleCommand : public testing::Test {
 
 TEST_F(RoleCommand, TellsWhoStartedItWhyItFails) {
   actions_.role = [](const RoleOptions&) { throw CommError(Error("it was closed"), "it is lost"); };
-  EXPECT_EQ(told(folder_.write("config.toml", config_toml(RunConfig{}))),
-            "it is lost: it was closed");
-}
-
-TEST_F(RoleCommand, TellsThatItHasNoConfiguration) {
-  EXPECT_THAT(told(folder_.path() / "none.toml"), testing::HasSubstr("none.toml"));
+  const MemoryFile failure("failure");
+  EXPECT_THROW(run({"role", "chief", "--spec-fd", "5", "--failure-fd",
+                    std::to_string(failure.descriptor())}),
+               Error);
+  const auto told = read_failure_line(content_of(failure.descriptor(), 1000));
+  ASSERT_TRUE(told);
+  EXPECT_STREQ(told->what(), "it is lost: it was closed");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct Worker {
   std::string error;
 };
 
-AllReduceOptions options_for(const std::vector<double>& weights) {
+AllReduceOptions options_for(const std::vector<std::uint32_t>& weights) {
   AllReduceOptions options;
   options.grid = kRingGrid;
   options.groups = {{{0, kGradientFloats}, 1, 1}};
@@ -154,8 +154,8 @@ std::vector<Worker> run(const AllReduceOptions& options, const Hooks& hooks = {}
 TEST(AllReduceTest, TheResultDoesNotDependOnTheCut) {
   const std::vector<Worker> one = run(options_for({1}));
   ASSERT_EQ(one[0].error, "");
-  for (const std::vector<double>& weights :
-       std::vector<std::vector<double>>{{1, 1}, {1, 3}, {2, 1, 1}, {1, 0, 1}, {1, 1, 1, 1, 1}}) {
+  for (const std::vector<std::uint32_t>& weights : std::vector<std::vector<std::uint32_t>>{
+           {1, 1}, {1, 3}, {2, 1, 1}, {1, 0, 1}, {1, 1, 1, 1, 1}}) {
     const std::vector<Worker> many = run(options_for(weights));
     for (const Worker& worker : many) {
       ASSERT_EQ(worker.error, "");
@@ -170,8 +170,8 @@ TEST(AllReduceTest, TheResultDoesNotDependOnTheCut) {
 
 TEST(AllReduceTest, FactorsGiveTheSameAsTheMatrix) {
   const std::vector<Worker> dense = run(options_for({1}));
-  for (const std::vector<double>& weights :
-       std::vector<std::vector<double>>{{1}, {1, 3}, {2, 1, 1}, {1, 0, 1}}) {
+  for (const std::vector<std::uint32_t>& weights :
+       std::vector<std::vector<std::uint32_t>>{{1}, {1, 3}, {2, 1, 1}, {1, 0, 1}}) {
     AllReduceOptions options = options_for(weights);
     options.factored = {kMatrix};
     const std::vector<Worker> factored = run(options);

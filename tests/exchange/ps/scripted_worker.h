@@ -12,7 +12,7 @@ namespace paceline {
 
 inline wire::Assignment assignment_of(
     std::uint32_t epoch, std::uint64_t start,
-    const std::vector<std::pair<std::uint32_t, double>>& workers) {
+    const std::vector<std::pair<std::uint32_t, std::uint32_t>>& workers) {
   wire::Assignment assignment;
   assignment.set_epoch(epoch);
   assignment.set_start(start);
