@@ -43,6 +43,7 @@ std::string build_id_of(const dl_phdr_info& program) {
   for (int i = 0; i < program.dlpi_phnum; ++i) {
     const auto& segment = program.dlpi_phdr[i];
     if (segment.p_type != PT_NOTE) continue;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader gives addresses as numbers
     const auto* at = reinterpret_cast<const char*>(program.dlpi_addr + segment.p_vaddr);
     const char* const end = at + segment.p_memsz;
     while (at + sizeof(ElfW(Nhdr)) <= end) {
