@@ -71,10 +71,6 @@ void Chief::look_for_stalls() {
   const Duration still = watch_.still(now);
   if (still < role_.config.deadline) return;
   watch_.got_on(now);  // what follows has as long again
-  if (core_->stopping() && saver_ && !saver_->unfinished().empty()) {
-    return give_up_saving(
-        CommError("nothing of it has come for {}{}", format_duration(still), waits()));
-  }
   if (core_->stopping()) return carry_out(core_->hurry());
   carry_out(core_->fail(
       CommError("nobody has made any progress for {} at step {}{}{}. If these roles are "
